@@ -1,0 +1,40 @@
+#pragma once
+/// \file
+/// Device memory with an owner.
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace course {
+
+/// Device memory of exactly `bytes` bytes behind a pointer that lies `offset` bytes past a 256-byte boundary.
+/// Nothing is rounded up and nothing is carved from a pool, so compute-sanitizer sees an overrun of one byte.
+class Buffer {
+ public:
+  /// \throws Error when the device is out of memory.
+  explicit Buffer(std::size_t bytes, std::size_t offset = 0);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  Buffer& operator=(Buffer&&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+  /// Fills with 0xFF, which is NaN in every floating-point type, so that an element that nobody wrote is found.
+  /// Does nothing when the environment says COURSE_SANITIZE=initcheck: that tool looks for unwritten memory itself.
+  void poison(cudaStream_t stream = nullptr);
+
+ private:
+  void* base_ = nullptr;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// True when the tests run under compute-sanitizer's initcheck.
+bool under_initcheck();
+
+}  // namespace course

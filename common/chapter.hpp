@@ -1,0 +1,118 @@
+#pragma once
+/// \file
+/// What a chapter declares: its studies, each a problem, a list of versions and a list of sizes. Host C++ only.
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace course {
+
+/// Device pointers and stream of one launch.
+struct Arguments {
+  std::vector<void*> inputs, outputs;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+  cudaStream_t stream = nullptr;
+
+  template <class T>
+  const T* in(int k) const {
+    return static_cast<const T*>(inputs[static_cast<std::size_t>(k)]);
+  }
+  template <class T>
+  T* out(int k) const {
+    return static_cast<T*>(outputs[static_cast<std::size_t>(k)]);
+  }
+};
+
+enum class Role { version, peer, limit, exercise };
+const char* name_of(Role role);
+
+/// What a version needs beyond any CUDA GPU.
+struct Needs {
+  int capability = 0;                   ///< 90: compute capability 9.0 or later
+  bool capturable = true;               ///< false: measured by plain launches, not by graph replay
+  std::int64_t max_n = INT64_MAX;       ///< largest dimension "n"
+};
+
+using MakeProblem = std::function<std::unique_ptr<Problem>(const Size&, std::uint64_t seed, Input)>;
+
+/// One row of a table.
+struct Version {
+  std::string id;     ///< file name without suffix; names the row in tables, tests, JSON and --only
+  std::string title;  ///< a few words
+  /// Calls the launcher. Empty if it was not built.
+  std::function<cudaError_t(const Problem&, const Arguments&)> launch = {};
+  Role role = Role::version;
+  Needs needs = {};
+  /// Scratch memory that the launcher asks for; empty: none.
+  std::function<std::size_t(const Problem&)> workspace_bytes = {};
+  /// Sizes that this version has no meaning for are left out; empty: takes all.
+  std::function<bool(const Size&)> takes = {};
+  /// A problem of its own for a peer or limit that does something else with the same traffic; empty: the study's.
+  MakeProblem make = {};
+  /// Measures one sample its own way: gets a function that launches once, returns seconds. Only for showing how not to
+  /// measure (docs/how_we_measure.md); empty: the engine measures.
+  std::function<double(const std::function<void()>& launch, cudaStream_t stream)> timer = {};
+
+  friend void PrintTo(const Version& version, std::ostream* out) { *out << version.id; }
+};
+
+/// A ceiling that was measured or derived, never quoted.
+struct Limit {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  std::string how;
+};
+
+/// What every run measures first, in the same process.
+struct Anchors {
+  double read_gbs = 0;         ///< read-only kernel
+  double copy_gbs = 0;         ///< fastest device-to-device copy: bytes read plus bytes written
+  std::string copy_by;         ///< which one was it
+  double empty_kernel_s = 0;   ///< one launch of an empty kernel in a replayed graph
+};
+
+/// Time for a problem's least traffic if reads run at the read-only rate and writes at the rate that the copy leaves
+/// them; in GB/s. The limit of every chapter that moves bytes.
+Limit memory_limit(const Anchors& anchors, const Problem& problem);
+
+struct Study {
+  std::string name;   ///< "sequence" is the one that runs by default
+  std::string title;
+  Type type = Type::f32;
+  MakeProblem make;
+  std::vector<Version> versions;
+  std::vector<Size> sizes;       ///< measured sizes
+  std::vector<Size> test_sizes;  ///< sizes of the correctness tests
+  std::string axis = {};         ///< the dimension that the plot has on x; empty: bars
+  std::string axis_label = {};
+  bool log_axis = true;
+  std::function<Limit(const Anchors&, const Problem&)> limit = memory_limit;
+};
+
+struct Chapter {
+  std::string name;   ///< "01_vector_add"
+  std::string title;
+  std::vector<Study> studies;
+};
+
+/// Defined once by each chapter (versions.cpp): main and the tests share it.
+Chapter chapter();
+
+/// The program of a chapter: command line, checks, measurements, table, JSON. Returns the exit code.
+int run(int argc, char** argv, const Chapter& chapter);
+
+}  // namespace course
+
+/// Marks a launcher that may be missing from the link, so that one file that does not compile stops only its own row.
+#define COURSE_OPTIONAL __attribute__((weak))

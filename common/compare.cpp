@@ -1,0 +1,68 @@
+#include "compare.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace course {
+namespace {
+
+template <class T>
+Mismatch compare(const T* got, const double* want, std::int64_t count, Tolerance tolerance) {
+  Mismatch mismatch;
+  for (std::int64_t i = 0; i < count; ++i) {
+    double error = 0;
+    const bool matches = element_matches(got[i], want[i], tolerance, &error);
+    if (!std::isfinite(error)) error = std::numeric_limits<double>::infinity();
+    if (error > mismatch.largest_error) mismatch.largest_error = error;
+    if (matches) continue;
+    if (mismatch.count++ == 0) {
+      mismatch.first = i;
+      mismatch.got = static_cast<double>(got[i]);
+      mismatch.want = want[i];
+    }
+  }
+  return mismatch;
+}
+
+/// What a wrong first element often means.
+const char* hint(const Mismatch& mismatch, std::int64_t count) {
+  if (std::isnan(mismatch.got)) {
+    const bool tail = mismatch.first > 0 &&
+                      mismatch.count == static_cast<std::uint64_t>(count - mismatch.first);
+    return tail ? " (NaN up to the end: the tail was never written?)" : " (NaN: never written?)";
+  }
+  return "";
+}
+
+}  // namespace
+
+template <class T>
+Mismatch close(const T* got, const double* want, std::int64_t count, double absolute, double relative) {
+  return compare(got, want, count, {absolute, relative, false});
+}
+
+template <class T>
+Mismatch same_bits(const T* got, const double* want, std::int64_t count) {
+  return compare(got, want, count, {0, 0, true});
+}
+
+std::string text(const Mismatch& mismatch, std::int64_t count, const std::string& array) {
+  if (mismatch.ok()) return "";
+  char line[256];
+  std::snprintf(line, sizeof line, "%llu of %lld wrong in %s, first at %lld: got %.9g, want %.9g%s",
+                static_cast<unsigned long long>(mismatch.count), static_cast<long long>(count),
+                array.c_str(), static_cast<long long>(mismatch.first), mismatch.got, mismatch.want,
+                hint(mismatch, count));
+  return line;
+}
+
+template Mismatch close(const float*, const double*, std::int64_t, double, double);
+template Mismatch close(const double*, const double*, std::int64_t, double, double);
+template Mismatch same_bits(const float*, const double*, std::int64_t);
+template Mismatch same_bits(const double*, const double*, std::int64_t);
+template Mismatch same_bits(const std::int32_t*, const double*, std::int64_t);
+template Mismatch same_bits(const std::uint32_t*, const double*, std::int64_t);
+template Mismatch same_bits(const std::int64_t*, const double*, std::int64_t);
+
+}  // namespace course

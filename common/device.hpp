@@ -1,0 +1,34 @@
+#pragma once
+/// \file
+/// Facts about the GPU. What the driver does not tell is empty, never zero.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace course {
+
+struct Device {
+  int index = 0;
+  std::string name;
+  int capability = 0;  ///< major * 10 + minor: 90 for 9.0
+  int sm_count = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  std::optional<double> peak_dram_gbs;  ///< 2 x memory clock x bus width, both by attribute
+  bool display_timeout = false;         ///< a kernel that runs for seconds is stopped
+  std::string driver, runtime;          ///< "13.0"
+
+  std::string capability_text() const;  ///< "9.0"
+  /// "h200" for "NVIDIA H200", "rtx4090" for "NVIDIA GeForce RTX 4090": names result files.
+  std::string short_name() const;
+};
+
+/// Makes a device current and reads its facts.
+/// \throws Error with exit code 3 and one line if there is no driver, no GPU or no such device.
+Device open_device(int index);
+
+/// True if the power supply of a laptop is unplugged; empty where the system does not say.
+std::optional<bool> on_battery();
+
+}  // namespace course

@@ -1,0 +1,176 @@
+#include "device_ops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "buffer.hpp"
+#include "check.hpp"
+#include "input.hpp"
+
+namespace course {
+
+cudaError_t launch_bulk_copy_90(const float*, float*, std::int64_t, cudaStream_t) __attribute__((weak));
+
+namespace {
+
+constexpr int block_size = 256;
+
+/// Enough blocks for n threads, at most what keeps a large GPU busy: the kernels below stride over the grid.
+unsigned grid_for(std::int64_t n) {
+  return static_cast<unsigned>(std::clamp<std::int64_t>((n + block_size - 1) / block_size, 1, 1 << 14));
+}
+
+template <class T>
+__global__ void fill_kernel(T* data, std::int64_t n, Input input, std::uint64_t seed) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
+    data[i] = value<T>(input, seed, i);
+  }
+}
+
+/// What a comparison gathers on the device.
+struct Found {
+  unsigned long long count;
+  unsigned long long first;
+  unsigned long long largest_error;  // bits of a non-negative double: they order like the doubles
+};
+
+template <class T>
+__global__ void compare_kernel(const T* got, const double* want, std::int64_t n, Tolerance tolerance, Found* found) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
+  double largest = 0;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
+    double error = 0;
+    const bool matches = element_matches(got[i], want[i], tolerance, &error);
+    if (!(error <= largest)) largest = isfinite(error) ? error : HUGE_VAL;
+    if (!matches) {
+      atomicAdd(&found->count, 1ull);
+      atomicMin(&found->first, static_cast<unsigned long long>(i));
+    }
+  }
+  if (largest > 0) {
+    atomicMax(&found->largest_error, static_cast<unsigned long long>(__double_as_longlong(largest)));
+  }
+}
+
+template <class T>
+Mismatch compare_typed(const T* got, const double* want, std::int64_t n, Tolerance tolerance, cudaStream_t stream) {
+  Found found{0, std::numeric_limits<unsigned long long>::max(), 0};
+  Buffer device(sizeof found);
+  auto* target = static_cast<Found*>(device.data());
+  COURSE_CHECK(cudaMemcpyAsync(target, &found, sizeof found, cudaMemcpyHostToDevice, stream));
+  compare_kernel<<<grid_for(n), block_size, 0, stream>>>(got, want, n, tolerance, target);
+  COURSE_CHECK(cudaGetLastError());
+  COURSE_CHECK(cudaMemcpyAsync(&found, target, sizeof found, cudaMemcpyDeviceToHost, stream));
+  COURSE_CHECK(cudaStreamSynchronize(stream));
+
+  Mismatch mismatch;
+  mismatch.count = found.count;
+  static_assert(sizeof(double) == sizeof found.largest_error, "bits of a double");
+  std::copy_n(reinterpret_cast<const char*>(&found.largest_error), sizeof(double),
+              reinterpret_cast<char*>(&mismatch.largest_error));
+  if (mismatch.ok()) return mismatch;
+  mismatch.first = static_cast<std::int64_t>(found.first);
+  T element{};
+  COURSE_CHECK(cudaMemcpy(&element, got + mismatch.first, sizeof(T), cudaMemcpyDeviceToHost));
+  COURSE_CHECK(cudaMemcpy(&mismatch.want, want + mismatch.first, sizeof(double), cudaMemcpyDeviceToHost));
+  mismatch.got = static_cast<double>(element);
+  return mismatch;
+}
+
+__global__ void empty_kernel() {}
+
+/// One 16-byte load a thread and nothing to wait for but the data.
+__global__ void read_kernel(const float4* in, float* out, std::int64_t n4) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
+  if (i >= n4) return;
+  const float4 x = in[i];
+  if (x.x + x.y + x.z + x.w == 1e30f) *out = 0;  // never true for the inputs; keeps the load alive
+}
+
+__global__ void copy_kernel(const float4* in, float4* out, std::int64_t n4) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
+  if (i < n4) out[i] = in[i];
+}
+
+__global__ void spin_kernel(std::int64_t cycles, std::int64_t* passed) {
+  std::int64_t nanoseconds_before, nanoseconds_after;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds_before));
+  const std::int64_t before = clock64();
+  std::int64_t now = before;
+  while (now - before < cycles) now = clock64();
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds_after));
+  passed[0] = now - before;
+  passed[1] = nanoseconds_after - nanoseconds_before;
+}
+
+/// Calls f with a null pointer of the array's element type, to pick a template by a run-time type.
+template <class F>
+auto with_type(Type type, F f) {
+  switch (type) {
+    case Type::f64: return f(static_cast<double*>(nullptr));
+    case Type::i32: return f(static_cast<std::int32_t*>(nullptr));
+    case Type::u32: return f(static_cast<std::uint32_t*>(nullptr));
+    case Type::i64: return f(static_cast<std::int64_t*>(nullptr));
+    case Type::f32: break;
+  }
+  return f(static_cast<float*>(nullptr));
+}
+
+}  // namespace
+
+void fill(const Array& array, Input input, void* data, cudaStream_t stream) {
+  if (array.count == 0) return;
+  with_type(array.type, [&](auto* tag) {
+    using T = std::remove_pointer_t<decltype(tag)>;
+    fill_kernel<<<grid_for(array.count), block_size, 0, stream>>>(static_cast<T*>(data), array.count, input,
+                                                                  array.seed);
+  });
+  COURSE_CHECK(cudaGetLastError());
+}
+
+Mismatch compare(const Array& array, const void* got, const double* want, Tolerance tolerance, cudaStream_t stream) {
+  if (array.count == 0) return {};
+  return with_type(array.type, [&](auto* tag) {
+    using T = std::remove_pointer_t<decltype(tag)>;
+    return compare_typed(static_cast<const T*>(got), want, array.count, tolerance, stream);
+  });
+}
+
+cudaError_t launch_empty(cudaStream_t stream) {
+  empty_kernel<<<1, 32, 0, stream>>>();
+  return cudaGetLastError();
+}
+
+cudaError_t launch_read(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
+  const std::int64_t n4 = n / 4;
+  if (n4 == 0) return cudaSuccess;
+  const auto blocks = static_cast<unsigned>((n4 + block_size - 1) / block_size);
+  read_kernel<<<blocks, block_size, 0, stream>>>(reinterpret_cast<const float4*>(in), out, n4);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_copy(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
+  const std::int64_t n4 = n / 4;
+  if (n4 == 0) return cudaSuccess;
+  const auto blocks = static_cast<unsigned>((n4 + block_size - 1) / block_size);
+  copy_kernel<<<blocks, block_size, 0, stream>>>(reinterpret_cast<const float4*>(in),
+                                                 reinterpret_cast<float4*>(out), n4);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_bulk_copy(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
+  int device = 0, major = 0;
+  COURSE_CHECK(cudaGetDevice(&device));
+  COURSE_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  if (launch_bulk_copy_90 == nullptr || major != 9) return cudaErrorNotSupported;
+  return launch_bulk_copy_90(in, out, n, stream);
+}
+
+cudaError_t launch_spin(std::int64_t cycles, std::int64_t* passed, cudaStream_t stream) {
+  spin_kernel<<<1, 1, 0, stream>>>(cycles, passed);
+  return cudaGetLastError();
+}
+
+}  // namespace course

@@ -1,0 +1,36 @@
+#pragma once
+/// \file
+/// The few kernels that the course itself needs: inputs, comparison, and the anchors of the measurements.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "compare.hpp"
+#include "problem.hpp"
+
+namespace course {
+
+/// Fills a device array with value(input, array.seed, i).
+void fill(const Array& array, Input input, void* data, cudaStream_t stream);
+
+/// Compares a device array with a device array of doubles; waits for the result.
+Mismatch compare(const Array& array, const void* got, const double* want, Tolerance tolerance, cudaStream_t stream);
+
+/// A launch that does nothing.
+cudaError_t launch_empty(cudaStream_t stream);
+
+/// Reads n floats, 16 bytes a load, and stores (almost) nothing: the rate of pure reads.
+cudaError_t launch_read(const float* in, float* out, std::int64_t n, cudaStream_t stream);
+
+/// Copies n floats, one 16-byte load and store a thread.
+cudaError_t launch_copy(const float* in, float* out, std::int64_t n, cudaStream_t stream);
+
+/// Copies n floats by bulk asynchronous copies (compute capability 9.0), 48 KiB in flight per SM.
+/// cudaErrorNotSupported on older GPUs and in builds without that architecture.
+cudaError_t launch_bulk_copy(const float* in, float* out, std::int64_t n, cudaStream_t stream);
+
+/// One thread that spins for `cycles` SM clock cycles and writes what passed: {SM cycles, nanoseconds}.
+cudaError_t launch_spin(std::int64_t cycles, std::int64_t* passed, cudaStream_t stream);
+
+}  // namespace course

@@ -1,0 +1,317 @@
+#include "measure.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "check.hpp"
+#include "device_ops.hpp"
+
+namespace course {
+namespace {
+
+constexpr int l2_times = 3;       // data that exceeds the cache this many times leaves nothing behind in it
+constexpr int max_sets = 2048;    // beyond this a read pass before each sample empties the cache instead
+constexpr int max_plain = 400;    // launches in one sample without a graph: the launch queue holds about 1000
+
+std::int64_t align_up(std::int64_t value, std::int64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+/// Large arrays start on a page of the GPU, as they would from cudaMalloc.
+std::int64_t alignment_for(std::int64_t bytes) { return bytes >= (2 << 20) ? 2 << 20 : 512; }
+
+std::int64_t set_bytes(const Problem& problem, std::vector<std::int64_t>* offsets) {
+  std::int64_t end = 0;
+  for (const auto& arrays : {problem.inputs(), problem.outputs()}) {
+    for (const Array& array : arrays) {
+      end = align_up(end, alignment_for(array.bytes()));
+      if (offsets) offsets->push_back(end + array.offset_bytes);
+      end += array.bytes() + array.offset_bytes;
+    }
+  }
+  return align_up(std::max<std::int64_t>(end, 1), 512);
+}
+
+int set_count(std::int64_t bytes, std::int64_t l2_bytes) {
+  return static_cast<int>(std::clamp<std::int64_t>((l2_times * l2_bytes + bytes - 1) / bytes, 1, max_sets));
+}
+
+LaunchShape shape_of(cudaGraph_t graph) {
+  std::size_t count = 0;
+  COURSE_CHECK(cudaGraphGetNodes(graph, nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (count > 0) COURSE_CHECK(cudaGraphGetNodes(graph, nodes.data(), &count));
+  LaunchShape shape;
+  double most = -1;
+  for (const cudaGraphNode_t node : nodes) {
+    cudaGraphNodeType type{};
+    COURSE_CHECK(cudaGraphNodeGetType(node, &type));
+    if (type != cudaGraphNodeTypeKernel) continue;
+    ++shape.kernels;
+    cudaKernelNodeParams kernel{};
+    cudaFuncAttributes attributes{};
+    int blocks = 0;
+    const auto threads = [&] { return static_cast<int>(kernel.blockDim.x * kernel.blockDim.y * kernel.blockDim.z); };
+    if (cudaGraphKernelNodeGetParams(node, &kernel) != cudaSuccess ||
+        cudaFuncGetAttributes(&attributes, kernel.func) != cudaSuccess ||
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.func, threads(), kernel.sharedMemBytes) !=
+            cudaSuccess) {
+      cudaGetLastError();  // a library's kernel may not tell; its shape stays unknown
+      continue;
+    }
+    const double size = double(threads()) * kernel.gridDim.x * kernel.gridDim.y * kernel.gridDim.z;
+    if (size <= most) continue;
+    most = size;
+    shape.grid = kernel.gridDim;
+    shape.block = kernel.blockDim;
+    shape.registers = attributes.numRegs;
+    shape.shared_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes + kernel.sharedMemBytes);
+    shape.blocks_per_sm = blocks;
+  }
+  return shape;
+}
+
+}  // namespace
+
+// ---- Sets ----
+
+Sets::Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream) {
+  inputs_ = problem.inputs().size();
+  stride_ = align_up(set_bytes(problem, &offsets_), 2 << 20);
+  const std::int64_t bytes = set_bytes(problem, nullptr);
+  if (bytes < (2 << 20)) stride_ = bytes;
+  count_ = set_count(bytes, l2_bytes);
+  cold_ = count_ * bytes >= l2_times * l2_bytes;
+  memory_ = std::make_unique<Buffer>(static_cast<std::size_t>(stride_ * count_));
+  for (const Array& array : problem.outputs()) output_bytes_.push_back(array.bytes());
+  for (int set = 0; set < count_; ++set) {
+    const Arguments target = arguments(set, stream);
+    int k = 0;
+    for (Array array : problem.inputs()) {
+      array.seed += 1000003u * static_cast<unsigned>(set);  // set 0 holds the inputs that are checked
+      fill(array, problem.input(), target.inputs[static_cast<std::size_t>(k++)], stream);
+    }
+    poison_outputs(set, stream);
+  }
+  COURSE_CHECK(cudaStreamSynchronize(stream));
+}
+
+std::int64_t Sets::bytes_needed(const Problem& problem, std::int64_t l2_bytes) {
+  const std::int64_t bytes = set_bytes(problem, nullptr);
+  std::int64_t references = 0;
+  for (const Array& array : problem.outputs()) references += array.count * std::int64_t{sizeof(double)};
+  return align_up(bytes, 2 << 20) * set_count(bytes, l2_bytes) + references;
+}
+
+Arguments Sets::arguments(int set, cudaStream_t stream) const {
+  Arguments arguments;
+  arguments.stream = stream;
+  char* base = static_cast<char*>(memory_->data()) + stride_ * set;
+  for (std::size_t k = 0; k < offsets_.size(); ++k) {
+    (k < inputs_ ? arguments.inputs : arguments.outputs).push_back(base + offsets_[k]);
+  }
+  return arguments;
+}
+
+void Sets::poison_outputs(int set, cudaStream_t stream) {
+  const Arguments target = arguments(set, stream);
+  for (std::size_t k = 0; k < target.outputs.size(); ++k) {
+    const auto bytes = static_cast<std::size_t>(output_bytes_[k]);
+    if (bytes > 0) COURSE_CHECK(cudaMemsetAsync(target.outputs[k], 0xFF, bytes, stream));
+  }
+}
+
+// ---- References ----
+
+References::References(const Problem& problem, cudaStream_t stream) : outputs_(problem.outputs()) {
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const int output = static_cast<int>(k);
+    tolerances_.push_back(problem.tolerance(output));
+    std::vector<double> values(static_cast<std::size_t>(outputs_[k].count));
+    problem.expected(output, values.data());
+    values_.emplace_back(values.size() * sizeof(double));
+    if (values.empty()) continue;
+    COURSE_CHECK(cudaMemcpyAsync(values_.back().data(), values.data(), values_.back().bytes(),
+                                 cudaMemcpyHostToDevice, stream));
+    COURSE_CHECK(cudaStreamSynchronize(stream));
+  }
+}
+
+std::string References::mismatch(const Arguments& arguments, double* largest_error) const {
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const Mismatch found = compare(outputs_[k], arguments.outputs[k],
+                                   static_cast<const double*>(values_[k].data()), tolerances_[k], arguments.stream);
+    if (largest_error) *largest_error = std::max(*largest_error, found.largest_error);
+    if (!found.ok()) return text(found, outputs_[k].count, outputs_[k].name);
+  }
+  return "";
+}
+
+// ---- Bench ----
+
+Bench::Bench(const Device& device)
+    : device_(device), scratch_(static_cast<std::size_t>(l2_times * std::max<std::int64_t>(device.l2_bytes, 1 << 20))) {
+  COURSE_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  COURSE_CHECK(cudaMallocHost(reinterpret_cast<void**>(&passed_), 2 * sizeof *passed_));
+  passed_[0] = passed_[1] = 0;
+  fill({"scratch", static_cast<std::int64_t>(scratch_.bytes() / 4), Type::f32, 7}, Input::random, scratch_.data(),
+       stream_);
+  COURSE_CHECK(cudaStreamSynchronize(stream_));
+}
+
+Bench::~Bench() {
+  cudaStreamSynchronize(stream_);
+  cudaFreeHost(passed_);
+  cudaStreamDestroy(stream_);
+}
+
+void Bench::flush_l2() {
+  auto* floats = static_cast<float*>(scratch_.data());
+  COURSE_CHECK(launch_read(floats, floats, static_cast<std::int64_t>(scratch_.bytes() / 4), stream_));
+}
+
+void Bench::hold(double seconds) {
+  constexpr double cycles_per_second = 2e9;  // close enough on every GPU since 2018; only the length depends on it
+  COURSE_CHECK(launch_spin(static_cast<std::int64_t>(seconds * cycles_per_second), passed_, stream_));
+}
+
+std::optional<double> Bench::clock_mhz() const {
+  if (passed_[1] <= 0) return std::nullopt;
+  return 1e3 * static_cast<double>(passed_[0]) / static_cast<double>(passed_[1]);
+}
+
+// ---- Row ----
+
+Row::Row(const Version& version, const Problem& problem, std::shared_ptr<Sets> sets, Bench& bench)
+    : version_(version),
+      problem_(problem),
+      sets_(std::move(sets)),
+      bench_(bench),
+      workspace_(version.workspace_bytes ? version.workspace_bytes(problem) : 0) {
+  for (int set = 0; set < sets_->count(); ++set) {
+    Arguments arguments = sets_->arguments(set, bench.stream());
+    arguments.workspace = workspace_.data();
+    arguments.workspace_bytes = workspace_.bytes();
+    arguments_.push_back(std::move(arguments));
+  }
+}
+
+Row::~Row() {
+  if (graph_) cudaGraphExecDestroy(graph_);
+}
+
+cudaError_t Row::launch_once() {
+  const cudaError_t error = version_.launch(problem_, arguments_.front());
+  return error != cudaSuccess ? error : cudaStreamSynchronize(bench_.stream());
+}
+
+void Row::poison() { sets_->poison_outputs(0, bench_.stream()); }
+
+void Row::enqueue() {
+  for (int k = 0; k < launches_; ++k) {
+    COURSE_CHECK(version_.launch(problem_, arguments_[static_cast<std::size_t>(k) % arguments_.size()]));
+  }
+}
+
+void Row::capture() {
+  cudaStream_t stream = bench_.stream();
+  const auto capture_launches = [&](int launches) {
+    const int saved = std::exchange(launches_, launches);
+    COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    enqueue();
+    cudaGraph_t graph = nullptr;
+    COURSE_CHECK(cudaStreamEndCapture(stream, &graph));
+    launches_ = saved;
+    return graph;
+  };
+  cudaGraph_t one = capture_launches(1);
+  shape_ = shape_of(one);
+  COURSE_CHECK(cudaGraphDestroy(one));
+  cudaGraph_t all = capture_launches(launches_);
+  COURSE_CHECK(cudaGraphInstantiate(&graph_, all, 0));
+  COURSE_CHECK(cudaGraphDestroy(all));
+  COURSE_CHECK(cudaGraphUpload(graph_, stream));
+}
+
+double Row::batch() {
+  if (version_.timer) {
+    return version_.timer([&] { COURSE_CHECK(version_.launch(problem_, arguments_.front())); }, bench_.stream());
+  }
+  if (!sets_->exceed_l2()) bench_.flush_l2();
+  bench_.hold(graph_ ? 30e-6 : 30e-6 + 4e-6 * launches_);
+  bench_.timer().start(bench_.stream());
+  if (graph_) {
+    COURSE_CHECK(cudaGraphLaunch(graph_, bench_.stream()));
+  } else {
+    enqueue();
+  }
+  return bench_.timer().stop(bench_.stream()) / launches_;
+}
+
+void Row::prepare(const Plan& plan) {
+  if (version_.timer) return;  // it brings its own way, warm-up included or left out
+  const bool graph = version_.needs.capturable;
+  launches_ = std::min(sets_->count(), graph ? max_sets : max_plain);
+  const double each = std::max(batch(), 1e-7);  // plain launches; warm after this
+  const double wanted = std::max(static_cast<double>(launches_), plan.batch_s / std::min(each, batch()));
+  launches_ = static_cast<int>(std::min<double>(std::ceil(wanted), graph ? max_sets : max_plain));
+  // whole turns through the sets, so that every set is as cold as every other
+  if (launches_ > sets_->count()) launches_ = launches_ / sets_->count() * sets_->count();
+  if (graph) capture();
+  for (double warm = 0; warm < plan.warm_up_s;) warm += batch() * launches_;
+}
+
+bool Row::sample(const Plan& plan) {
+  const double seconds = batch();
+  seconds_.push_back(seconds);
+  spent_ += seconds * launches_;
+  if (const auto clock = bench_.clock_mhz(); clock && !version_.timer) clocks_.push_back(*clock);
+  const int count = static_cast<int>(seconds_.size());
+  if (count < plan.min_samples) return spent_ < 20 * plan.budget_s;
+  return count < plan.max_samples && spent_ < plan.budget_s && summary().relative_error > plan.target_error;
+}
+
+void Row::replay() {
+  poison();
+  if (graph_) {
+    COURSE_CHECK(cudaGraphLaunch(graph_, bench_.stream()));
+  } else {
+    enqueue();
+  }
+  COURSE_CHECK(cudaStreamSynchronize(bench_.stream()));
+}
+
+std::optional<double> Row::clock_mhz() const {
+  if (clocks_.empty()) return std::nullopt;
+  return statistics(clocks_).median;
+}
+
+// ---- free functions ----
+
+double estimate_seconds(const Version& version, const Problem& problem, Bench& bench) {
+  auto sets = std::make_shared<Sets>(problem, 0, bench.stream());
+  Row row(version, problem, sets, bench);
+  double best = HUGE_VAL;
+  for (int k = 0; k < 3; ++k) {
+    bench.timer().start(bench.stream());
+    const cudaError_t error = version.launch(problem, row.first_set());
+    const double seconds = bench.timer().stop(bench.stream());
+    COURSE_CHECK(error);
+    best = std::min(best, seconds);
+  }
+  return best;
+}
+
+void measure_in_turn(std::vector<std::unique_ptr<Row>>& rows, const Plan& plan,
+                     const std::function<bool(int, int)>& progress) {
+  std::vector<Row*> open;
+  for (const auto& row : rows) open.push_back(row.get());
+  const int total = static_cast<int>(open.size());
+  while (!open.empty()) {
+    open.erase(std::remove_if(open.begin(), open.end(), [&](Row* row) { return !row->sample(plan); }), open.end());
+    if (!progress(total - static_cast<int>(open.size()), total)) return;
+  }
+}
+
+}  // namespace course

@@ -1,0 +1,164 @@
+#pragma once
+/// \file
+/// The measuring engine. docs/how_we_measure.md says why each part is there and shows what happens without it.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "buffer.hpp"
+#include "chapter.hpp"
+#include "device.hpp"
+#include "statistics.hpp"
+#include "timer.hpp"
+
+namespace course {
+
+/// How long to measure.
+struct Plan {
+  double budget_s = 0.4;       ///< per row, samples only
+  double warm_up_s = 0.1;      ///< per row, before the first sample
+  double batch_s = 4e-3;       ///< least length of what one pair of events encloses
+  double target_error = 1e-3;  ///< stop when the standard error of the mean is this small
+  int min_samples = 10, max_samples = 200;
+  double slow_launch_s = 0.1;  ///< a launch longer than this is measured at a smaller size
+};
+
+/// The input and output arrays of a problem, as many times over as it takes to exceed three times the L2 cache, so that
+/// launches that take them in turn find nothing of their own in the cache.
+class Sets {
+ public:
+  /// Allocates one piece of memory, fills the inputs. \throws Error when it does not fit.
+  Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream);
+
+  /// Device bytes that Sets and References of this problem will ask for.
+  static std::int64_t bytes_needed(const Problem& problem, std::int64_t l2_bytes);
+
+  int count() const { return count_; }
+  bool exceed_l2() const { return cold_; }  ///< all sets together are at least three times the L2
+  Arguments arguments(int set, cudaStream_t stream) const;
+  void poison_outputs(int set, cudaStream_t stream);
+
+ private:
+  struct Layout;
+  int count_ = 1;
+  bool cold_ = true;
+  std::vector<std::int64_t> offsets_;  // of each array in a set, inputs first
+  std::size_t inputs_ = 0;
+  std::vector<std::int64_t> output_bytes_;
+  std::int64_t stride_ = 0;
+  std::unique_ptr<Buffer> memory_;
+};
+
+/// The expected outputs of a problem, on the device.
+class References {
+ public:
+  References(const Problem& problem, cudaStream_t stream);
+  /// Empty if all outputs are right, otherwise one line about the first wrong array.
+  std::string mismatch(const Arguments& arguments, double* largest_error = nullptr) const;
+
+ private:
+  std::vector<Array> outputs_;
+  std::vector<Tolerance> tolerances_;
+  std::vector<Buffer> values_;
+};
+
+/// What the launches of one call of a launcher look like, read from a captured graph.
+struct LaunchShape {
+  int kernels = 0;
+  dim3 grid{}, block{};  ///< of the kernel with the most threads
+  int registers = 0;
+  std::int64_t shared_bytes = 0;  ///< static and dynamic
+  int blocks_per_sm = 0;
+};
+
+/// Stream, timer and scratch memory shared by all rows of a run.
+class Bench {
+ public:
+  explicit Bench(const Device& device);
+  ~Bench();
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  const Device& device() const { return device_; }
+  cudaStream_t stream() const { return stream_; }
+  GpuTimer& timer() { return timer_; }
+
+  /// Reads three times the L2 cache: evicts everything and leaves no dirty lines behind to be written back later.
+  void flush_l2();
+  /// Keeps the GPU busy for about `seconds`, so that what is launched meanwhile starts without gaps.
+  void hold(double seconds);
+  /// SM clock during the latest hold, in MHz; empty if the counter did not advance.
+  std::optional<double> clock_mhz() const;
+
+ private:
+  Device device_;
+  cudaStream_t stream_{};
+  GpuTimer timer_;
+  Buffer scratch_;
+  std::int64_t* passed_ = nullptr;  // pinned
+};
+
+/// Measures one version on one problem.
+class Row {
+ public:
+  Row(const Version& version, const Problem& problem, std::shared_ptr<Sets> sets, Bench& bench);
+  ~Row();
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+
+  /// One launch on set 0 into poisoned outputs, not timed. \returns the launcher's error.
+  cudaError_t launch_once();
+  const Arguments& first_set() const { return arguments_.front(); }
+  void poison();
+
+  /// Chooses the launches per sample, captures the graph, warms up.
+  void prepare(const Plan& plan);
+  /// Measures one batch. \returns true while more samples are wanted.
+  bool sample(const Plan& plan);
+  /// Runs the measured batch once more, untimed, into poisoned outputs, for the check afterwards.
+  void replay();
+
+  const std::vector<double>& seconds() const { return seconds_; }
+  Statistics summary() const { return statistics(seconds_); }
+  int launches_per_sample() const { return launches_; }
+  bool by_graph() const { return graph_ != nullptr; }
+  std::optional<double> clock_mhz() const;
+  const std::optional<LaunchShape>& shape() const { return shape_; }
+  const Version& version() const { return version_; }
+  const Problem& problem() const { return problem_; }
+
+ private:
+  double batch();
+  void enqueue();
+  void capture();
+
+  const Version& version_;
+  const Problem& problem_;
+  std::shared_ptr<Sets> sets_;
+  Bench& bench_;
+  Buffer workspace_;
+  std::vector<Arguments> arguments_;  // one a set
+  int launches_ = 1;
+  cudaGraphExec_t graph_ = nullptr;
+  std::optional<LaunchShape> shape_;
+  std::vector<double> seconds_, clocks_;
+  double spent_ = 0;
+};
+
+/// Seconds of one launch, roughly: the faster of two after a warm one.
+double estimate_seconds(const Version& version, const Problem& problem, Bench& bench);
+
+/// Measures rows in turn, a sample each, until every row has enough. `progress(done, total)` is called after each round;
+/// it returns false to stop early.
+void measure_in_turn(std::vector<std::unique_ptr<Row>>& rows, const Plan& plan,
+                     const std::function<bool(int done, int total)>& progress);
+
+/// Measures the anchors: read-only, copies, an empty kernel.
+Anchors measure_anchors(Bench& bench, const Plan& plan, std::int64_t bytes);
+
+}  // namespace course

@@ -1,0 +1,112 @@
+#pragma once
+/// \file
+/// What a chapter computes, in host C++ only: sizes, input and output arrays, the reference, the least traffic.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace course {
+
+/// Named dimensions in reading order, for example {{"n", 1 << 20}} or {{"rows", 64}, {"cols", 48}}.
+struct Size {
+  std::vector<std::pair<std::string, std::int64_t>> dimensions;
+
+  /// The value of a dimension. \throws std::out_of_range for a name that is not there.
+  std::int64_t operator[](const std::string& name) const;
+  void set(const std::string& name, std::int64_t value);
+  /// "n=2^20", "rows=64 cols=48".
+  std::string text() const;
+  bool operator==(const Size& other) const { return dimensions == other.dimensions; }
+};
+
+/// "2^20" for powers of two from 1024 on, plain digits otherwise.
+std::string size_text(std::int64_t value);
+
+enum class Type { f32, f64, i32, u32, i64 };
+std::size_t bytes_of(Type type);
+const char* name_of(Type type);
+
+/// The families of inputs. `integers` are so small that float sums of them are exact in any order.
+enum class Input { random, integers, equal, ascending, descending, few_distinct, denormal, large };
+const char* name_of(Input input);
+
+/// One array of a problem. Inputs are filled by value(input, seed, i) of input.hpp.
+struct Array {
+  std::string name;
+  std::int64_t count = 0;
+  Type type = Type::f32;
+  std::uint64_t seed = 0;
+  std::int64_t offset_bytes = 0;  ///< distance from a 256-byte boundary, for studies of misalignment
+  std::int64_t bytes() const { return count * static_cast<std::int64_t>(bytes_of(type)); }
+};
+
+/// How far an output may be from the reference: |got - want| <= absolute + relative * |want|,
+/// or, with `bits`, not at all.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+  bool bits = false;
+};
+
+/// One instance of what is computed: a size, a seed and a family of inputs.
+class Problem {
+ public:
+  Problem(Size size, std::uint64_t seed, Input input)
+      : size_(std::move(size)), seed_(seed), input_(input) {}
+  virtual ~Problem() = default;
+
+  const Size& size() const { return size_; }
+  std::int64_t n() const { return size_["n"]; }
+  std::uint64_t seed() const { return seed_; }
+  Input input() const { return input_; }
+
+  virtual std::vector<Array> inputs() const = 0;
+  virtual std::vector<Array> outputs() const = 0;
+
+  /// The least bytes that any correct version must read and write in device memory.
+  virtual double bytes_read() const = 0;
+  virtual double bytes_written() const = 0;
+  double bytes() const { return bytes_read() + bytes_written(); }
+  virtual double flops() const { return 0; }
+
+  /// What the rate of a row counts: `amount` per launch, shown divided by `scale` and per second.
+  struct Work {
+    double amount = 0;
+    double scale = 1e9;
+    const char* unit = "GB/s";
+  };
+  virtual Work work() const { return {bytes()}; }
+
+  /// Writes the reference of outputs()[output], computed in double, to values[0 .. count).
+  virtual void expected(int output, double* values) const = 0;
+  virtual Tolerance tolerance(int output) const = 0;
+
+ private:
+  Size size_;
+  std::uint64_t seed_;
+  Input input_;
+};
+
+/// Calls body(first, last) on parts of [0, n), one thread of the host a part.
+template <class Body>
+void parallel_for(std::int64_t n, Body body);
+
+}  // namespace course
+
+#include <algorithm>
+#include <thread>
+
+template <class Body>
+void course::parallel_for(std::int64_t n, Body body) {
+  constexpr std::int64_t least = 1 << 16;  // below this a thread costs more than it saves
+  const std::int64_t parts = std::clamp<std::int64_t>(
+      n / least, 1, std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::thread> threads;
+  for (std::int64_t part = 1; part < parts; ++part) {
+    threads.emplace_back(body, n * part / parts, n * (part + 1) / parts);
+  }
+  body(std::int64_t{0}, n / parts);
+  for (std::thread& thread : threads) thread.join();
+}

@@ -1,0 +1,49 @@
+"""What the scripts of the course share: the root folder, messages, and how a script ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Callable, List
+
+ROOT = Path(__file__).resolve().parents[3]
+BUILD = ROOT / "build"
+
+
+class Problem(Exception):
+    """Something the user has to know: one line that says what is wrong and what to do."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def say(text: str = "") -> None:
+    """Print at once, so that the order stays right when the programs we start print too."""
+    print(text, flush=True)
+
+
+def shown(path: os.PathLike) -> str:
+    """A path as the user would type it: relative where that is shorter."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith(os.path.join("..", "..")) else relative
+
+
+def finish(script: str, main: Callable[[List[str]], int]) -> None:
+    """Run a script's main and leave with its code; problems and Ctrl-C take one line each."""
+    try:
+        code = main(sys.argv[1:])
+    except Problem as problem:
+        print(f"{script}: {problem}", file=sys.stderr)
+        code = problem.code
+    except KeyboardInterrupt:
+        print(f"\n{script}: interrupted", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:  # `| head` closed the pipe; keep the interpreter quiet about it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except OSError as error:  # a full or read-only disk, a file that vanished
+        print(f"{script}: {error}", file=sys.stderr)
+        code = 1
+    sys.exit(code)

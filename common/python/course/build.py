@@ -1,0 +1,249 @@
+"""Configuring and building: which folder, which backend, and what to say when it fails."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence
+
+from . import BUILD, ROOT, Problem, install, machine, say, shown
+
+
+class Choice(NamedTuple):
+    """What to build for and whether its kernels can run here."""
+
+    backend: str      # CMake's COURSE_BACKEND: cuda or host
+    arch: str         # CMake's architecture list, empty for host
+    folder: Path
+    can_run: bool     # a GPU is there and this toolkit serves it
+    reason: str       # why not, or the name of the GPU
+    rebuild: bool = True  # False on a node without nvcc that finds programs built elsewhere
+
+
+class Result(NamedTuple):
+    """How a build ended: the targets' log, and the .cu files (stems) that did not compile."""
+
+    ok: bool
+    log: Path
+    errors: List[str]
+    broken: List[str]
+
+
+def folder_for(arch: str) -> Path:
+    """build/cuda-90a for 90a-real, build/cuda-80-90a for two."""
+    return BUILD / ("cuda-" + re.sub(r"[^\w]+", "-", arch.replace("-real", "")))
+
+
+def cached(folder: Path) -> Dict[str, str]:
+    """The entries of a build folder's CMakeCache.txt."""
+    file = folder / "CMakeCache.txt"
+    text = file.read_text(errors="replace") if file.exists() else ""
+    return dict(re.findall(r"^([\w-]+):\w+=(.*)$", text, re.MULTILINE))
+
+
+def covering_folder(arch: str) -> Path:
+    """The folder of `arch`, or one built for more architectures (on a login node)."""
+    own = folder_for(arch)
+    if not own.exists():
+        for other in sorted(BUILD.glob("cuda-*")):
+            built = cached(other).get("CMAKE_CUDA_ARCHITECTURES", "").split(";")
+            if built == ["all-major"] or set(arch.split(";")) <= set(built):
+                return other
+    return own
+
+
+def choose(backend: str, requested_arch: str, gpu_optional: bool) -> Choice:
+    """Pick backend and architecture for this machine; say both, a line each.
+
+    `gpu_optional`: --backend cuda may then also mean to compile only.
+    """
+    nvcc, driver = machine.probe_nvcc(), machine.driver()
+    arch, why = machine.architectures(requested_arch)
+    old = [text for text in (machine.dropped(gpu, nvcc.version) for gpu in driver.gpus) if text]
+    reason = driver.problem or (old[0] if old else "")
+    if backend == "cpu":
+        reason = "the CPU backend is not there yet"
+    gpu = not reason
+    if backend == "cuda" and not gpu and not gpu_optional:
+        raise Problem(f"{reason}: --backend cuda needs a GPU (--build-only does not)", 3)
+    folder = covering_folder(arch) if gpu and not requested_arch else folder_for(arch)
+    if nvcc.ok:
+        built = cached(folder).get("CMAKE_CUDA_ARCHITECTURES")
+        if folder != folder_for(arch) and built:
+            arch, why = built, f"built before in {shown(folder)}"
+        say(f"Backend: {driver.gpus[0].name}." if gpu else
+            f"Backend: {reason}: nvcc compiles, the CPU reference runs.")
+        say(f"Architecture: {arch} ({why}).")
+        return Choice("cuda", arch, folder, gpu, driver.gpus[0].name if gpu else reason)
+    if gpu and any((folder / "bin").glob("*")):
+        say(f"Backend: {driver.gpus[0].name}; no nvcc: using the programs in {shown(folder)}.")
+        return Choice("cuda", arch, folder, True, driver.gpus[0].name, rebuild=False)
+    lack = f"nvcc {nvcc.version} is {nvcc.problem}" if nvcc.version else "nvcc not found"
+    if requested_arch or backend == "cuda":
+        raise Problem(f"{lack}: {install.fix('nvcc')}")
+    say(f"Backend: {reason + ', ' if reason else ''}{lack}: the CPU reference runs.")
+    return Choice("host", "", BUILD / "host", False, reason or lack)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One run at a time in a build folder: builds would clash, and timings disturb each other."""
+    BUILD.mkdir(exist_ok=True)
+    with open(BUILD / f"{folder.name}.lock", "a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            owner = file.read().strip() or "?"
+            say(f"Another run (process {owner}) uses {shown(folder)}: waiting.")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a network disk without locks: better unlocked than not at all
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def configure_command(choice: Choice, broken: Sequence[str]) -> List[str]:
+    """CMake's command line for one choice."""
+    cmake, ninja = machine.PROBES["CMake"](), machine.PROBES["ninja"]()
+    command = [cmake.where, "-S", str(ROOT), "-B", str(choice.folder)]
+    if ninja.version:
+        command += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja.where}"]
+    command += [f"-DCOURSE_BACKEND={choice.backend}", f"-DCOURSE_BROKEN={';'.join(broken)}"]
+    if choice.backend == "cuda":
+        command += [f"-DCMAKE_CUDA_ARCHITECTURES={choice.arch}",
+                    f"-DCMAKE_CUDA_COMPILER={machine.probe_nvcc().where}"]
+    return command
+
+
+def is_configured(folder: Path) -> bool:
+    return (folder / "CMakeCache.txt").exists() and any(
+        (folder / name).exists() for name in ("build.ninja", "Makefile"))
+
+
+def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False) -> None:
+    """Configure the build folder if it never was, or was with other arguments."""
+    command = configure_command(choice, broken)
+    stamp, log = choice.folder / "course_configure.json", choice.folder / "configure.log"
+    before = stamp.read_text() if stamp.exists() else ""
+    if is_configured(choice.folder) and before == json.dumps(command) and not force:
+        return
+    say(f"Configuring {shown(choice.folder)} ...")
+    choice.folder.mkdir(parents=True, exist_ok=True)
+    cache = cached(choice.folder)
+    changed = {"CMAKE_HOME_DIRECTORY": str(ROOT), "CMAKE_CUDA_COMPILER": next(
+        (word.split("=", 1)[1] for word in command if "CUDA_COMPILER" in word), None),
+        "CMAKE_GENERATOR": "Ninja" if "-G" in command else "Unix Makefiles"}
+    if any(value and cache.get(key, value) != value for key, value in changed.items()):
+        command.insert(1, "--fresh")  # CMake refuses to change these in an old folder
+    with open(log, "wb") as file:
+        code = subprocess.call(command, stdout=file, stderr=subprocess.STDOUT, cwd=str(ROOT))
+    if code:
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        first = next((i for i, line in enumerate(lines) if "CMake Error" in line), -12)
+        say("\n".join(lines[first:][:12]))
+        raise Problem(f"CMake could not configure; the whole text: {shown(log)}")
+    stamp.write_text(json.dumps([word for word in command if word != "--fresh"]))
+
+
+def workers() -> int:
+    """Compile jobs at a time: one a core, and about 2 GiB of memory each."""
+    here = getattr(os, "sched_getaffinity", None)  # Linux only; a batch job may own few cores
+    cores = len(here(0)) if here else os.cpu_count() or 1
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**31
+    except (ValueError, OSError):
+        memory = cores
+    return max(1, min(cores, memory, 32))
+
+
+def progress(line: str, last: float, terminal: bool) -> float:
+    """Show one step of the build: in place on a terminal, else a line every few seconds."""
+    step = re.match(r"\[\s*(\d+/\d+|\d+%)\] \w+ .*?([^/ ]+)$", line)
+    if step and (terminal or time.monotonic() - last > 5):
+        text = f"  [{step.group(1)}] {re.sub('[.]o$', '', step.group(2))[:60]}"
+        print(f"\r{text:<76}" if terminal else text, end="" if terminal else "\n", flush=True)
+        return time.monotonic()
+    return last
+
+
+def first_errors(text: str, limit: int = 8) -> List[str]:
+    """The compiler's or linker's own error lines, without the commands around them."""
+    wanted = re.compile(r"\berror\b|undefined reference|multiple definition|\bfatal\b", re.I)
+    lines = [line.rstrip() for line in text.splitlines() if wanted.search(line)]
+    noise = re.compile(r"^(FAILED|ninja|make|collect2|gmake)\b|errors? detected in|^\[\d+/")
+    kept = [line.replace(f"{ROOT}/", "") for line in lines if not noise.search(line)]
+    return list(dict.fromkeys(kept))[:limit]
+
+
+def build(choice: Choice, targets: Sequence[str], name: str) -> Result:
+    """Build `targets` in a configured folder, with progress and the time it took."""
+    command = [machine.PROBES["CMake"]().where, "--build", str(choice.folder), "--parallel",
+               str(workers()), "--target", *targets, "--", "-k"]
+    command += ["0"] if (choice.folder / "build.ninja").exists() else []
+    log, terminal = choice.folder / f"{name}.log", sys.stdout.isatty()
+    start = last = time.monotonic()
+    lines: List[str] = []
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, errors="replace")
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            last = progress(line.rstrip(), last, terminal)
+        code = process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
+    print("\r" + " " * 76 + "\r" if terminal else "", end="", flush=True)
+    text = "".join(lines)
+    log.write_text(text)
+    if code == 0:
+        say(f"Built {name} in {time.monotonic() - start:.0f} s.")
+    failed = re.findall(r"(?:FAILED|\*\*\*).*?([^/ ]+)\.cu\.o", text)
+    return Result(code == 0, log, first_errors(text), list(dict.fromkeys(failed)))
+
+
+def targets_of(folder: Path) -> List[str]:
+    """The names that can be built in a configured folder."""
+    text = machine.output_of([machine.PROBES["CMake"]().where, "--build", str(folder),
+                              "--target", "help"])
+    return re.findall(r"^(?:\.\.\. )?([\w./-]+)(?:: phony)?(?: \(.*\))?$", text, re.MULTILINE)
+
+
+def call(command: Sequence[str], interrupted: str = "interrupted", **options: Any) -> int:
+    """Run a program of ours to its end. On Ctrl-C it gets time to save what it finished."""
+    process = subprocess.Popen(list(command), **options)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        code = stop(process)
+    if code in (130, -signal.SIGINT):
+        raise Problem(interrupted, 130)
+    if code < 0:
+        say(f"{Path(command[0]).name} was ended by {signal.Signals(-code).name}")
+        return 128 - code
+    return code
+
+
+def stop(process: "subprocess.Popen[Any]") -> int:
+    """After Ctrl-C, which the terminal sends to both of us: wait, ask again, then insist."""
+    for last_word in (process.send_signal, lambda _: process.kill()):
+        try:
+            process.wait(timeout=20)
+            break
+        except (KeyboardInterrupt, subprocess.TimeoutExpired):
+            last_word(signal.SIGINT)
+    process.wait()
+    return 130

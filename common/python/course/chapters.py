@@ -1,0 +1,228 @@
+"""The chapters on disk: names, exercises, progress, and which sources a result belongs to."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+from . import BUILD, ROOT, Problem
+
+STAMP = ROOT / ".source_stamp"
+FIRST_STEPS = "00_first_steps"
+
+
+class Chapter(NamedTuple):
+    """One chapter; `name` is its folder and also its CMake target."""
+
+    name: str
+    path: Path
+
+    @property
+    def number(self) -> str:
+        return self.name.split("_")[0]
+
+    def title(self) -> str:
+        """The first heading of the lesson."""
+        readme = self.path / "README.md"
+        text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+        found = re.search(r"^# (.+)$", text, re.MULTILINE)
+        return found.group(1).strip() if found else self.name
+
+    def recorded(self) -> Optional[Path]:
+        """The result file measured for this chapter on an H200, or on another GPU."""
+        files = sorted((self.path / "results").glob("*.json"), key=lambda f: f.name != "h200.json")
+        return files[0] if files else None
+
+    def exercises(self) -> Dict[int, Path]:
+        """Starters by their number."""
+        return numbered(self.path / "exercises", ".cu")
+
+    def progress(self) -> Dict[str, Any]:
+        """What the student did here: exercises passed, hints seen."""
+        try:
+            known = json.loads((self.path / "my" / "progress.json").read_text())
+        except (OSError, ValueError):
+            known = {}
+        return {"passed": list(known.get("passed", [])), "hints": dict(known.get("hints", {}))}
+
+    def save_progress(self, progress: Dict[str, Any]) -> None:
+        (self.path / "my").mkdir(exist_ok=True)
+        (self.path / "my" / "progress.json").write_text(json.dumps(progress, indent=2) + "\n")
+
+
+def numbered(folder: Path, suffix: str) -> Dict[int, Path]:
+    """Files named 3_something in a folder, by their number."""
+    files = [file for file in sorted(folder.glob(f"*{suffix}")) if re.match(r"\d+_", file.name)]
+    return {int(file.name.split("_")[0]): file for file in files}
+
+
+def every() -> List[Chapter]:
+    """All chapters, in reading order; not the harness, which proves the measuring itself."""
+    folders = sorted((ROOT / "chapters").glob("[0-9][0-9]_*"))
+    return [Chapter(folder.name, folder) for folder in folders
+            if (folder / "CMakeLists.txt").exists()]
+
+
+def with_harness() -> List[Chapter]:
+    """All chapters, and the harness where it is there: it is built and run like a chapter."""
+    harness = ROOT / "tests" / "harness"
+    return every() + ([Chapter(harness.name, harness)] if harness.is_dir() else [])
+
+
+def find(name: str) -> Chapter:
+    """The chapter meant by '1', '01', 'vector_add', '01_vector_add' or its path."""
+    wanted = Path(name.rstrip("/")).name
+    known = with_harness()
+    for chapter in known:
+        same_number = wanted.isdigit() and chapter.number.isdigit() and (
+            int(wanted) == int(chapter.number))
+        if same_number or wanted in (chapter.name, chapter.name.partition("_")[2]):
+            return chapter
+    names = [chapter.name for chapter in known]
+    short = {part: full for full in names for part in (full, full.partition("_")[2]) if part}
+    near = [short[part] for part in difflib.get_close_matches(wanted, list(short), 3, 0.5)]
+    near = list(dict.fromkeys(near)) or names
+    raise Problem(f"no chapter '{name}'; did you mean: {', '.join(near)}?", 2)
+
+
+def exercise(chapter: Chapter, number: int) -> Path:
+    """The starter of exercise `number`."""
+    found = chapter.exercises()
+    if number not in found:
+        there = ", ".join(map(str, found)) or "none"
+        raise Problem(f"{chapter.name} has no exercise {number}; there: {there}", 2)
+    return found[number]
+
+
+def working_copy(chapter: Chapter, number: int) -> Tuple[Path, bool]:
+    """The student's file in my/, copied from the starter the first time, never overwritten."""
+    starter = exercise(chapter, number)
+    mine = numbered(chapter.path / "my", ".cu").get(number)
+    if mine:
+        return mine, False
+    (chapter.path / "my").mkdir(exist_ok=True)
+    return Path(shutil.copyfile(starter, chapter.path / "my" / starter.name)), True
+
+
+def next_hint(chapter: Chapter, number: int) -> str:
+    """One more hint each time; after the last one, all were seen."""
+    page = exercise(chapter, number).with_suffix(".md")
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    hints = re.findall(r"<details>\s*<summary>\s*(Hint.*?)</summary>(.*?)</details>", text,
+                       re.DOTALL | re.IGNORECASE)
+    progress = chapter.progress()
+    seen = int(progress["hints"].get(str(number), 0))
+    if seen >= len(hints):
+        return f"No more hints ({len(hints)} in all): see {page.name}, or --solution."
+    progress["hints"][str(number)] = seen + 1
+    chapter.save_progress(progress)
+    title, body = hints[seen]
+    return f"{title.strip()} (of {len(hints)})\n{body.strip()}"
+
+
+def solution(chapter: Chapter, number: int) -> Path:
+    exercise(chapter, number)
+    found = numbered(chapter.path / "exercises" / "solution", ".cu")
+    if number not in found:
+        raise Problem(f"{chapter.name} exercise {number} has no solution yet")
+    return found[number]
+
+
+def git(*arguments: str) -> Optional[str]:
+    """Output of git in this repository; None without git, or when it fails."""
+    if not (ROOT / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(["git", "-C", str(ROOT), *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def is_source(path: str) -> bool:
+    """Files that decide a measurement: not pages, not results, not the student's own."""
+    parts = Path(path).parts
+    ignored = {"results", "my", "__pycache__"}
+    return not (ignored & set(parts) or path.endswith(".md") or "README" in parts[-1]
+                or any(part.startswith(".") for part in parts))
+
+
+def source_files(chapter: Chapter) -> List[str]:
+    """The chapter's and common's source files, relative to the root, sorted."""
+    folders = [chapter.path.relative_to(ROOT).as_posix(), "common"]
+    listed = git("ls-files", "-z", "--", *folders)
+    if listed is None:
+        files = [file.relative_to(ROOT).as_posix() for folder in folders
+                 for file in (ROOT / folder).rglob("*") if file.is_file()]
+    else:
+        files = [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+    return sorted(name for name in files if is_source(name))
+
+
+def source_hash(chapter: Chapter) -> str:
+    """SHA-256 over names and contents of the source files."""
+    digest = hashlib.sha256()
+    for name in source_files(chapter):
+        content = (ROOT / name).read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def changed_sources(chapter: Chapter) -> List[str]:
+    """Source files that differ from the commit, untracked ones included."""
+    folders = [chapter.path.relative_to(ROOT).as_posix(), "common"]
+    listed = git("status", "--porcelain", "-uall", "--no-renames", "-z", "--", *folders) or ""
+    return [entry[3:] for entry in listed.split("\0") if entry and is_source(entry[3:])]
+
+
+def provenance(chapter: Chapter) -> Tuple[Optional[str], Optional[str]]:
+    """Commit ('-dirty' appended where sources changed) and source hash, as far as known."""
+    commit = (git("rev-parse", "--short", "HEAD") or "").strip()
+    if not commit:
+        return None, source_hash(chapter)
+    return commit + ("-dirty" if changed_sources(chapter) else ""), source_hash(chapter)
+
+
+def recordable(chapter: Chapter) -> Tuple[str, str]:
+    """Commit and source hash of unchanged sources, from git or from the stamp; else a Problem."""
+    commit, digest = provenance(chapter)
+    if commit and digest and not commit.endswith("-dirty"):
+        return commit, digest
+    if commit:
+        raise Problem(f"--record refused, changed: {', '.join(changed_sources(chapter)[:5])}")
+    if not STAMP.exists():
+        raise Problem("--record needs git, or a stamp written before: chapters/run --stamp")
+    stamp = json.loads(STAMP.read_text())
+    if stamp["source_hash"].get(chapter.name) != digest:
+        raise Problem(f"--record refused: the sources are not those of {STAMP.name}")
+    return stamp["commit"], stamp["source_hash"][chapter.name]
+
+
+def write_stamp() -> str:
+    """Write commit and source hashes for a machine that gets the files without git."""
+    known = with_harness()
+    clean = {chapter.name: chapter for chapter in known if not changed_sources(chapter)}
+    commit = (git("rev-parse", "--short", "HEAD") or "").strip()
+    if not commit or not clean:
+        raise Problem("--stamp needs git and at least one chapter without changed sources")
+    hashes = {name: source_hash(chapter) for name, chapter in clean.items()}
+    STAMP.write_text(json.dumps({"commit": commit, "source_hash": hashes}, indent=2) + "\n")
+    left = ", ".join(chapter.name for chapter in known if chapter.name not in clean)
+    return f"{STAMP.name}: {', '.join(clean)}" + (f"; changed, left out: {left}" if left else "")
+
+
+def runs(chapter: Chapter) -> int:
+    """How many result files this machine has of the chapter."""
+    return len(list((BUILD / "results").glob(f"*{chapter.name}-*.json")))
+
+
+def is_built(chapter: Chapter) -> bool:
+    return any(BUILD.glob(f"*/bin/{chapter.name}")) or any(
+        BUILD.glob(f"*/bin/{chapter.name}_reference"))

@@ -1,0 +1,293 @@
+"""Comparison of result files: the same rows side by side, with a verdict where one is honest.
+
+Files from one GPU get a verdict from their samples. Files from different GPUs are shown as shares
+of their own limits, without a verdict. With a version as the baseline, each file is compared with
+itself.
+"""
+from __future__ import annotations
+
+import collections
+import csv
+import io
+import statistics
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from . import results
+from .results import ResultError, ResultFile, Row
+
+FASTER, SLOWER, SAME, UNSURE = "FASTER", "SLOWER", "SAME", "UNSURE"
+ENOUGH_SAMPLES = 9
+SAME_WITHIN = 0.01
+
+
+def verdict(base: Sequence[float], other: Sequence[float]) -> str:
+    """Compares times per launch: is `other` faster than `base`?
+
+    UNSURE with fewer than nine samples. SAME when the medians differ by less than 1 % or by no more
+    than the pooled spread (spread: half the distance of the quartiles). FASTER and SLOWER need
+    quartile ranges that do not overlap; what is left is UNSURE.
+    """
+    if min(len(base), len(other)) < ENOUGH_SAMPLES:
+        return UNSURE
+    (low_a, mid_a, high_a), (low_b, mid_b, high_b) = (
+        statistics.quantiles(samples, n=4, method="inclusive") for samples in (base, other))
+    pooled = (((high_a - low_a) ** 2 + (high_b - low_b) ** 2) / 8) ** 0.5
+    if abs(mid_b - mid_a) < SAME_WITHIN * mid_a or abs(mid_b - mid_a) <= pooled:
+        return SAME
+    if high_b < low_a:
+        return FASTER
+    return SLOWER if low_b > high_a else UNSURE
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the comparison: the same version and case in every file that has it."""
+    study: str
+    version: str
+    name: str
+    rows: Tuple[Optional[Row], ...]
+
+
+class Comparison:
+    """The rows of several files, matched. `base` is a file's index or a version's name."""
+
+    def __init__(self, files: Sequence[ResultFile], baseline: Optional[str] = None,
+                 study: Optional[str] = None) -> None:
+        self.files = list(files)
+        chapters = {file.chapter for file in files}
+        if len(chapters) > 1:
+            raise ResultError(f"files of different chapters: {', '.join(sorted(chapters))}")
+        if study and not any(study == known.name for file in files for known in file.studies):
+            raise ResultError(f"no file has a study '{study}'")
+        self.letters = [chr(65 + k) if k < 26 else f"A{k}" for k in range(len(files))]
+        self.base, self.version = self._baseline(baseline)
+        self.lines = self._match(study)
+
+    def _baseline(self, text: Optional[str]) -> Tuple[int, Optional[str]]:
+        if text is None:
+            return 0, None
+        for index, file in enumerate(self.files):
+            names = (str(file.path), file.path.name, file.path.stem, file.label)
+            if text in names or text == self.letters[index]:
+                return index, None
+        versions = dict.fromkeys(row.version for file in self.files for row in file.rows)
+        found = [v for v in versions if v == text] or \
+            [v for v in versions if v.split("_")[0] == text]
+        if not found:
+            raise ResultError(f"the baseline '{text}' is none of the files and no version in them")
+        if len(found) > 1:
+            raise ResultError(f"the baseline '{text}' can be {' or '.join(found)}: give one name")
+        return 0, found[0]
+
+    def _match(self, study: Optional[str]) -> List[Line]:
+        """Rows with the same version and case, in the order of the baseline, then of the others.
+
+        Where a version has one row in every file, its size may differ: a slow row steps down.
+        """
+        order = [self.base] + [k for k in range(len(self.files)) if k != self.base]
+        by_version: Dict[Tuple[str, str], List[List[Row]]] = {}
+        for index in order:
+            for row in self.files[index].rows:
+                if study in (row.study, None):
+                    key = (row.study, row.version)
+                    by_version.setdefault(key, [[] for _ in self.files])[index].append(row)
+        lines = []
+        for (name, version), places in by_version.items():
+            flat = [row for index in order for row in places[index]]
+            alone = all(len(rows) <= 1 for rows in places)
+            if alone and len({(row.type, row.input) for row in flat}) == 1:
+                rows = tuple(rows[0] if rows else None for rows in places)
+                note = " (sizes differ)" if len({row.case for row in flat}) > 1 else ""
+                lines.append(Line(name, version, version + note, rows))
+                continue
+            for case in dict.fromkeys(row.case for row in flat):
+                rows = tuple(next((r for r in rows if r.case == case), None) for rows in places)
+                first = next(row for row in rows if row)
+                lines.append(Line(name, version, f"{version} {self._case_text(first, flat)}", rows))
+        return lines
+
+    @staticmethod
+    def _case_text(row: Row, rows: Sequence[Row]) -> str:
+        """The parts of a case in which the rows of a version differ."""
+        size = {k: v for k, v in row.size.items() if any(other.size.get(k) != v for other in rows)}
+        parts = [results.size_text(size)] if size else []
+        parts += [row.type] if any(other.type != row.type for other in rows) else []
+        parts += [row.input] if any(other.input != row.input for other in rows) else []
+        return ", ".join(parts)
+
+    def same_gpu(self, index: int) -> bool:
+        names = {self.files[k].gpu.name for k in (self.base, index)}
+        return len(names) == 1 and "unknown GPU" not in names
+
+    @property
+    def one_gpu(self) -> bool:
+        return all(self.same_gpu(k) for k in range(len(self.files)))
+
+    def describe(self, index: int) -> str:
+        file = self.files[index]
+        name = file.label or file.path.name
+        return f"{name}: {file.provenance()}" + (
+            " (baseline)" if index == self.base and not self.version else "")
+
+    def ratio(self, line: Line, index: int) -> Optional[float]:
+        """The rate over that of the baseline: a file's, or in this file a version's."""
+        row, base = line.rows[index], line.rows[self.base]
+        if self.version and row:
+            base = results.same_case(self.files[index], row, self.version)
+        elif not self.same_gpu(index):
+            return None
+        return results.rate_ratio(row, base)
+
+    def verdict(self, line: Line, index: int) -> str:
+        """A word for a file on the baseline's GPU; empty for the baseline itself and other GPUs."""
+        base, row = line.rows[self.base], line.rows[index]
+        if self.version or index == self.base or not self.same_gpu(index) or not base or not row:
+            return ""
+        if base.words or row.words:
+            return ""
+        return verdict(base.seconds, row.seconds) if base.case == row.case else UNSURE
+
+    def cell(self, line: Line, index: int, unit: str) -> str:
+        """What a table shows of a row; the unit only where it is not that of the heading."""
+        row = line.rows[index]
+        if row is None:
+            return "missing"
+        if row.words:
+            return row.words.split(":")[0]
+        parts = [results.digits(row.rate) + ("" if row.unit == unit else f" {row.unit}")]
+        if not self.one_gpu:
+            parts.append(results.percent_text(row))
+        if self.version or index != self.base and self.same_gpu(index):
+            parts.append(results.ratio_text(self.ratio(line, index)))
+        word = self.verdict(line, index)
+        return "  ".join(parts) + (f" {word:<6}" if word else "")
+
+    # What differs, what is missing, what follows
+
+    def environment(self) -> List[Tuple[str, List[str]]]:
+        """The properties of the runs that differ, each with its value in every file."""
+        facts: Dict[str, List[str]] = {"gpu": [file.gpu.name for file in self.files]}
+        for key in dict.fromkeys(key for file in self.files for key in file.environment):
+            facts[key] = [file.environment.get(key) or "unknown" for file in self.files]
+        clocks = [[row.clock_mhz for row in file.rows if row.clock_mhz] for file in self.files]
+        medians = [statistics.median(clock) if clock else 0 for clock in clocks]
+        if max(medians) > 1.01 * min(medians):
+            facts["median SM clock"] = [f"{mhz:.0f} MHz" if mhz else "unknown" for mhz in medians]
+        return [(key, values) for key, values in facts.items() if len(set(values)) > 1]
+
+    def missing(self) -> List[str]:
+        lines = []
+        for index, letter in enumerate(self.letters):
+            gone: Dict[str, List[Line]] = {}
+            for line in self.lines:
+                if line.rows[index] is None:
+                    gone.setdefault(line.study, []).append(line)
+            for study, absent in gone.items():
+                whole = all(line.rows[index] is None for line in self.lines if line.study == study)
+                counts = collections.Counter(line.version for line in absent)
+                names = ", ".join(v if n == 1 else f"{v} ({n} rows)" for v, n in counts.items())
+                what = "all of it" if whole else names
+                lines.append(f"missing in {letter}, study {study}: {what}")
+        return lines
+
+    def summary(self) -> List[str]:
+        lines = []
+        for index, letter in enumerate(self.letters):
+            words = [self.verdict(line, index) for line in self.lines]
+            if any(words):
+                counts = ", ".join(f"{words.count(w)} {w}" for w in (FASTER, SLOWER, SAME, UNSURE))
+                lines.append(f"{letter} against {self.letters[self.base]}: {counts}")
+        return lines
+
+    def too_slow(self, percent: float) -> List[str]:
+        """Rows that take over `percent` longer than the baseline for the same work, or fail now.
+
+        A row that is UNSURE counts, so that too few samples cannot hide it; one that is SAME does
+        not.
+        """
+        found = []
+        for line in self.lines:
+            base = line.rows[self.base]
+            for index, row in enumerate(line.rows):
+                if not row or not base or base.words or not self.same_gpu(index):
+                    continue
+                ratio, word = self.ratio(line, index), self.verdict(line, index)
+                where = f"{line.study} {line.name} in {self.letters[index]}"
+                if row.words:
+                    found.append(f"{where}: {row.words}")
+                elif ratio and 1 / ratio > 1 + percent / 100 and word in (SLOWER, UNSURE):
+                    found.append(f"{where}: takes {1 / ratio:.2f}x the time ({word})")
+        return found
+
+    # Output
+
+    def legend(self) -> str:
+        if self.version:
+            return f"ratios: rate over that of {self.version} in the same file"
+        text = f"ratios: rate over that of {self.letters[self.base]} on the same GPU"
+        return text + ("" if self.one_gpu else
+                       "\n%: of the file's own limit; no verdict between different GPUs")
+
+    def tables(self) -> List[Tuple[str, results.Table]]:
+        found = []
+        for study in dict.fromkeys(line.study for line in self.lines):
+            lines = [line for line in self.lines if line.study == study]
+            units = [row.unit for line in lines for row in line.rows if row and not row.words]
+            unit = units[0] if units else ""
+            rows = [[line.name] + [self.cell(line, k, unit) for k in range(len(self.files))]
+                    for line in lines]
+            headers = ["version"] + [f"{letter} {unit}".rstrip() for letter in self.letters]
+            found.append((study, (headers, rows)))
+        return found
+
+    def text(self, markdown: bool = False) -> str:
+        render = results.to_markdown if markdown else results.to_text
+        bullet, title = ("- ", "### ") if markdown else ("  ", "")
+        out = [f"{bullet}{letter}  {self.describe(k)}" for k, letter in enumerate(self.letters)]
+        differing = self.environment()
+        out += ["", "environments differ:" if differing else "environments: the same", ""]
+        if differing and markdown:
+            rows = [[key] + values for key, values in differing]
+            out += [render((["property"] + self.letters, rows)), ""]
+        for key, values in [] if markdown else differing:
+            line = f"  {key}: " + ", ".join(f"{a} {v}" for a, v in zip(self.letters, values))
+            out += [line] if len(line) <= 80 else [f"  {key}:"] + [
+                f"    {a} {v}" for a, v in zip(self.letters, values)]
+        for study, table in self.tables():
+            out += ["", f"{title}study {study}", "", render(table)]
+        out += ["", self.legend()] + [bullet + line if markdown else line
+                                      for line in self.missing() + self.summary()]
+        return "\n".join(out).replace("\n\n\n", "\n\n") + "\n"
+
+    def csv(self) -> str:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        copied = "study version type input median_s q1_s q3_s rate unit of_limit".split()
+        writer.writerow(["file", "gpu", "size", *copied, "ratio", "verdict"])
+        for line in self.lines:
+            for k, (file, row) in enumerate(zip(self.files, line.rows)):
+                if row:
+                    ratio = self.ratio(line, k)
+                    writer.writerow([file.label or file.path.name, file.gpu.name,
+                                     results.size_text(row.size)]
+                                    + [getattr(row, name) for name in copied]
+                                    + ["" if ratio is None else f"{ratio:.4f}",
+                                       row.words or self.verdict(line, k)])
+        return out.getvalue()
+
+    def plot_value(self, line: Line, index: int) -> Optional[float]:
+        """What a plot shows: the rate on one GPU, % of the own limit across GPUs."""
+        row = line.rows[index]
+        if row is None or row.words:
+            return None
+        if self.one_gpu:
+            return row.rate
+        return None if row.of_limit is None else 100 * row.of_limit
+
+    def plot_unit(self, study: str) -> str:
+        if not self.one_gpu:
+            return "% of the limit of its own GPU"
+        units = {row.unit for line in self.lines if line.study == study for row in line.rows
+                 if row and not row.words}
+        return f"rate in {', '.join(sorted(units))}"

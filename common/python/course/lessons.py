@@ -1,0 +1,382 @@
+"""Generated blocks of the Markdown pages: tables and numbers from result files, code from sources.
+
+`docs/lessons --update` writes them, `docs/lessons --check` finds those that are out of date.
+Markers in fenced or indented code and in `code spans` are left alone; so do not indent a marker.
+
+A table
+    <!-- results: STUDY columns=time,rate only=01-07,90 size=n:2^28 file=results/h200.json -->
+    (written: the table, and a line with GPU, date and commit)
+    <!-- /results -->
+
+    file=     the result file, relative to the page (default: results/h200.json)
+    only=     versions: numbers, ranges of numbers, or whole names (default: all)
+    size=     keeps the rows with these sizes: `n:2^28`, several as `rows:8192,cols:8192`
+    columns=  fields: title, size, time, rate, of_limit, x_previous, check, registers, bytes,
+              blocks_per_sm, ratio:OTHER (this rate over that of the version OTHER)
+              (default: time,rate,of_limit,x_previous,check)
+
+  A study with an axis (a sweep) gives one line a value of the axis and, for every version, one
+  column a field (default: columns=rate). There, columns= may also name versions:
+    columns=03,06,90                   the rates of three versions
+    columns=06.rate,06.ratio:90        one version's rate, and that over the library's
+    at=2^10,2^20,2^28                  these values of the axis only
+  With size= fixing the axis, it gives one line a version, like any other study.
+
+A number in a sentence (FIELD as above; size= where the version has several rows)
+    <!-- value: STUDY VERSION FIELD [size=stride:4] [file=...] -->4375 GB/s<!-- /value -->
+
+A listing (the fenced block after the marker is written, FILE is relative to the page)
+    <!-- snippet: FILE SYMBOL [body] -->
+  SYMBOL is a tag, a function or struct, or `all`. A tag is a region of FILE between the lines
+  `// snippet: TAG` and `// /snippet`. A function goes from its first line (template<> included,
+  comments above not) to its closing brace; with `body`, only what stands between the braces.
+
+What an act teaches and needs
+    <!-- teaches: grid, block -->  <!-- needs: pointer -->
+  Through chapters/*/README.md in order, a need must be taught further up or in an earlier chapter.
+"""
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, List, Sequence, Tuple
+
+from . import results
+from .results import ResultError, ResultFile, Row
+
+MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|teaches|needs):(.*?)"
+                    r"|/(results|value)\s*)-->", re.S)
+FENCE = re.compile(r"[ \t]*\n(```+)[^\n]*\n(?:.*?\n)??\1[ \t]*(?=\n|\Z)", re.S)
+LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".hpp": "cpp", ".py": "python",
+             ".sh": "bash", ".txt": "cmake"}
+
+
+class LessonError(Exception):
+    """What is wrong with a marker, without its place."""
+
+
+# Pages and their markers
+
+def mask(text: str) -> str:
+    """The text with all code blanked out, so that positions stay the same."""
+    lines, fence, indented = [], "", False
+    for line in text.split("\n"):
+        mark = re.match(r"\s*(```+|~~~+)(.*)", line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not mark[2].strip():
+                fence = ""
+            lines.append(" " * len(line))
+        elif mark:
+            fence = mark[1]
+            lines.append(" " * len(line))
+        else:
+            after_blank = indented or not lines or not lines[-1].strip()
+            indented = bool(re.match(r"(    |\t)", line)) and after_blank
+            lines.append(" " * len(line) if indented else
+                         re.sub(r"(`+)[^`]+\1(?!`)", lambda span: " " * len(span[0]), line))
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Marker:
+    kind: str  # a closing marker's has a slash: '/results'
+    words: str
+    start: int
+    end: int
+
+
+class Page:
+    def __init__(self, path: Path, root: Path) -> None:
+        self.path, self.text = path, path.read_text(encoding="utf-8")
+        inside = root in path.resolve().parents
+        self.name = str(path.resolve().relative_to(root)) if inside else str(path)
+        self.markers = [Marker(m[1] or f"/{m[3]}", (m[2] or "").strip(), m.start(), m.end())
+                        for m in MARKER.finditer(mask(self.text))]
+
+    def place(self, marker: Marker) -> str:
+        return f"{self.name}:{self.text.count(chr(10), 0, marker.start) + 1}"
+
+
+# Listings
+
+def _blank(match: "re.Match[str]") -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def mask_code(text: str) -> str:
+    """C++ with comments, strings and preprocessor lines blanked out (these end in a ';')."""
+    text = re.sub(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
+                  r"|(?<!\w)'(?:\\.|[^'\\\n])+'", _blank, text, flags=re.S)
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda line: _blank(line)[:-1] + ";", text,
+                  flags=re.M)
+
+
+def _closing(code: str, at: int) -> int:
+    """The position of the bracket that closes the one at `at`, or -1."""
+    pair, depth = {"(": "()", "{": "{}"}[code[at]], 0
+    for position in range(at, len(code)):
+        depth += (code[position] == pair[0]) - (code[position] == pair[1])
+        if depth == 0:
+            return position
+    return -1
+
+
+def find_definitions(code: str, name: str) -> List[Tuple[int, int, int]]:
+    """Start, opening and closing brace of each function or struct of that name, in masked code."""
+    found = []
+    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)\s*(\(|(?=[:{{]))", code):
+        if match[1]:
+            stop = _closing(code, match.end() - 1) + 1 or len(code)
+            tail = r"(?:\s|const\b|noexcept\b|override\b|&|->[^;{}=]*)*\{"
+        else:
+            is_type = re.search(r"\b(struct|class)\s+(?:\w+\([^()]*\)\s*)?$", code[:match.start()])
+            stop, tail = match.end() if is_type else len(code), r"[^;{}()]*\{"
+        opening = re.compile(tail).match(code, stop)
+        closing = _closing(code, opening.end() - 1) if opening else -1
+        if opening and closing >= 0:
+            start = max(code.rfind(mark, 0, match.start()) for mark in ";{}") + 1
+            start += len(code[start:]) - len(code[start:].lstrip())
+            found.append((start, opening.end() - 1, closing))
+    return found
+
+
+def extract(text: str, symbol: str, body: bool = False) -> str:
+    """The listing for a snippet marker. Lines that mark snippets are left out."""
+    opened = re.search(rf"^[ \t]*(?://|#) snippet: {re.escape(symbol)}[ \t]*\n", text, re.M)
+    if symbol == "all":
+        code = text
+    elif opened:
+        closed = re.compile(r"^[ \t]*(?://|#) /snippet[ \t]*$", re.M).search(text, opened.end())
+        if not closed:
+            raise LessonError(f"the snippet '{symbol}' has no end (a line '// /snippet')")
+        code = text[opened.end():closed.start()]
+    else:
+        found = find_definitions(mask_code(text), symbol)
+        if len(found) != 1:
+            lines = ", ".join(str(text.count("\n", 0, start) + 1) for start, _, _ in found)
+            raise LessonError(f"several definitions of '{symbol}' (lines {lines}): mark one by "
+                              "'// snippet: TAG'" if found else
+                              f"no function, struct or tag '{symbol}'")
+        start, opening, closing = found[0]
+        if body:
+            code = text[opening + 1:closing]
+        else:
+            closing += text[closing + 1:closing + 2] == ";"
+            line = text.rfind("\n", 0, start) + 1
+            code = text[line if not text[line:start].strip() else start:closing + 1]
+    code = re.sub(r"^[ \t]*(//|#) (/snippet|snippet: \S+)[ \t]*\n", "", code, flags=re.M)
+    return textwrap.dedent(code.strip("\n").rstrip()).strip()
+
+
+# Tables and numbers
+
+class Writer:
+    """Makes the text of one page's blocks; result files are read once."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.files: Dict[str, ResultFile] = {}
+
+    def options(self, words: str, positional: int,
+                known: Sequence[str]) -> Tuple[List[str], Dict[str, str]]:
+        """The words of a marker: those in fixed places, and those of the form name=value."""
+        plain = [word for word in words.split() if "=" not in word]
+        named = dict(word.split("=", 1) for word in words.split() if "=" in word)
+        unknown = [name for name in named if name not in known]
+        if unknown:
+            raise LessonError(f"unknown option '{unknown[0]}=' (known: {', '.join(known)})")
+        if len(plain) != positional:
+            raise LessonError(f"{positional} words needed before the options, not {len(plain)}")
+        return plain, named
+
+    def rows(self, study: str,
+             named: Dict[str, str]) -> Tuple[ResultFile, List[Row], Dict[str, int]]:
+        """The result file, the rows of the study that `size=` and `only=` leave, and the sizes."""
+        name = named.get("file", "results/h200.json")
+        if name not in self.files:
+            self.files[name] = results.load(self.page.path.parent / name)
+        result = self.files[name]
+        result.study(study)
+        sizes = {}
+        for item in filter(None, named.get("size", "").split(",")):
+            dimension, colon, value = item.partition(":")
+            if not colon:
+                raise LessonError(f"size={item}: write dimension and value, as in size=n:2^28")
+            sizes[dimension] = results.parse_count(value)
+        rows = [row for row in result.rows_of(study)
+                if all(row.size.get(key) == value for key, value in sizes.items())]
+        if "only" in named:
+            versions = results.select(result, study, named["only"])
+            rows = [row for row in rows if row.version in versions]
+        if not rows:
+            raise LessonError(f"no row of the study '{study}' is left by these options")
+        return result, rows, sizes
+
+    def table(self, words: str) -> str:
+        (name,), named = self.options(words, 1, ("columns", "only", "file", "size", "at"))
+        result, rows, sizes = self.rows(name, named)
+        study = result.study(name)
+        axis = result.axis(study)
+        if axis is None or axis in sizes:
+            fields = named.get("columns", ",".join(results.STANDARD_FIELDS)).split(",")
+            headers, lines = results.version_table(result, rows, fields)
+            lines = [[self.link(line[0])] + line[1:] for line in lines]
+        else:
+            if "at" in named:
+                values = [results.parse_count(value) for value in named["at"].split(",")]
+                rows = [row for row in rows if row.size[axis] in values]
+            columns = self.columns(result, rows, axis, named.get("columns", "rate"))
+            headers, lines = results.axis_table(result, axis, columns)
+            headers[0] = study.axis_label or axis
+        return results.to_markdown((headers, lines)) + f"\n\n{result.provenance()}"
+
+    def columns(self, result: ResultFile, rows: List[Row], axis: str,
+                text: str) -> List[Tuple[str, List[Row], str]]:
+        """The columns of a sweep: FIELD stands for all versions, VERSION[.FIELD] for one."""
+        found: List[Tuple[str, str]] = []
+        versions = list(dict.fromkeys(row.version for row in rows))
+        for item in text.split(","):
+            if item in results.FIELDS or item.startswith("ratio:"):
+                found += [(version, item) for version in versions]
+            else:
+                version, _, field = item.partition(".")
+                version = results.find_version(result, rows[0].study, version)
+                found.append((version, field or "rate"))
+        columns = []
+        for version, field in found:
+            mine = [row for row in rows if row.version == version]
+            if len({row.size[axis] for row in mine}) < len(mine):
+                raise LessonError(f"{version} has several rows for one {axis}: choose by size=")
+            columns.append((version, mine, field))
+        return columns
+
+    def link(self, name: str) -> str:
+        source = f"{name.split(' ')[0]}.cu"
+        return f"[{name}]({source})" if (self.page.path.parent / source).exists() else name
+
+    def value(self, words: str) -> str:
+        (study, version, field), named = self.options(words, 3, ("size", "file"))
+        result, rows, _ = self.rows(study, named)
+        version = results.find_version(result, study, version)
+        rows = [row for row in rows if row.version == version]
+        if len(rows) != 1:
+            raise LessonError(f"{len(rows)} rows of {version} in '{study}': choose one by size=")
+        return results.cell(result, rows[0], field).split(" +-")[0]
+
+    def listing(self, words: str) -> str:
+        parts = words.split()
+        if len(parts) not in (2, 3) or parts[2:] not in ([], ["body"]):
+            raise LessonError(f"write 'snippet: FILE SYMBOL [body]', not '{words}'")
+        source = self.page.path.parent / parts[0]
+        try:
+            code = extract(source.read_text(encoding="utf-8"), parts[1], len(parts) == 3)
+        except FileNotFoundError:
+            raise LessonError(f"no such file: {parts[0]}") from None
+        except LessonError as error:
+            raise LessonError(f"{parts[0]}: {error}") from None
+        return f"```{LANGUAGES.get(source.suffix, 'text')}\n{code}\n```"
+
+
+def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
+    """Start and end of the text that belongs to the marker, and what it should be."""
+    marker = page.markers[index]
+    if marker.kind == "snippet":
+        after = page.text[marker.end:]
+        fence = FENCE.match(after)
+        if not fence and re.match(r"[ \t]*\n```", after):
+            raise LessonError("the listing after this marker has no closing fence")
+        end = marker.end + (fence.end() if fence else 0)
+        return marker.end, end, "\n" + writer.listing(marker.words)
+    closing = page.markers[index + 1] if index + 1 < len(page.markers) else None
+    if not closing or closing.kind != f"/{marker.kind}":
+        raise LessonError(f"no <!-- /{marker.kind} --> after this marker")
+    if marker.kind == "results":
+        return marker.end, closing.start, f"\n{writer.table(marker.words)}\n"
+    if "\n" in page.text[marker.end:closing.start]:
+        raise LessonError("a value and its closing marker stand on one line")
+    return marker.end, closing.start, writer.value(marker.words)
+
+
+def rewrite(page: Page) -> Tuple[str, List[str], List[str]]:
+    """The page's text with all blocks written anew, the places of stale blocks, and the errors."""
+    writer, out, done = Writer(page), [], 0
+    stale: List[str] = []
+    errors: List[str] = []
+    for index, marker in enumerate(page.markers):
+        opener = page.markers[index - 1].kind if index else ""
+        if marker.kind in ("/results", "/value") and opener != marker.kind[1:]:
+            errors.append(f"{page.place(marker)}: <!-- {marker.kind} --> closes nothing")
+        if marker.kind not in ("results", "snippet", "value"):
+            continue
+        try:
+            start, end, text = replacement(page, writer, index)
+        except (LessonError, ResultError) as error:
+            errors.append(f"{page.place(marker)}: {error}")
+            continue
+        if page.text[start:end] != text:
+            stale.append(f"{page.place(marker)}: this {marker.kind} block is out of date "
+                         "(docs/lessons --update writes it)")
+        out += [page.text[done:start], text]
+        done = end
+    return "".join(out) + page.text[done:], stale, errors
+
+
+# What is taught before what
+
+def check_order(pages: Sequence[Page]) -> List[str]:
+    """Needs that are taught later or never; `pages` are the chapters' lessons in order."""
+    taught: Dict[str, Tuple[int, str]] = {}
+    needs: List[Tuple[int, str, str]] = []
+    marked = [(page, marker) for page in pages for marker in page.markers]
+    for position, (page, marker) in enumerate(marked):
+        concepts = [" ".join(part.lower().split()) for part in marker.words.split(",")]
+        for concept in filter(None, concepts):
+            if marker.kind == "teaches":
+                taught.setdefault(concept, (position, page.place(marker)))
+            elif marker.kind == "needs":
+                needs.append((position, page.place(marker), concept))
+    errors = []
+    for position, place, concept in needs:
+        if concept not in taught:
+            errors.append(f"{place}: needs '{concept}', which no lesson teaches")
+        elif taught[concept][0] > position:
+            errors.append(f"{place}: needs '{concept}', which is taught later "
+                          f"({taught[concept][1]})")
+    return errors
+
+
+def main(arguments: Sequence[str], root: Path) -> int:
+    parser = argparse.ArgumentParser(prog="docs/lessons", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--update", action="store_true", help="write the blocks")
+    action.add_argument("--check", action="store_true", help="exit 1 where a block is out of date")
+    parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE",
+                        help="default: chapters/*/README.md, docs/*.md and README.md")
+    options = parser.parse_args(arguments)
+    root = root.resolve()
+    lessons = sorted(root.glob("chapters/[0-9]*/README.md"))
+    front = [path for path in [root / "README.md"] if path.exists()]
+    try:
+        pages = [Page(path, root) for path in options.pages or
+                 lessons + sorted(root.glob("docs/*.md")) + front]
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"docs/lessons: {error}", file=sys.stderr)
+        return 2
+    names = {page.name for page in pages}
+    problems = [line for line in check_order([Page(path, root) for path in lessons])
+                if line.split(":")[0] in names]
+    for page in pages:
+        text, stale, errors = rewrite(page)
+        problems += errors + (stale if options.check else [])
+        if options.update and text != page.text:
+            page.path.write_text(text, encoding="utf-8")
+            print(f"written: {page.name}")
+    for line in problems:
+        print(line, file=sys.stderr)
+    print(f"{len(pages)} pages, {len(problems)} problems")
+    return 1 if problems else 0

@@ -1,0 +1,386 @@
+"""Plots of result files: bars of a study, lines over a size, the roofline path, files compared.
+
+Colours are those of Okabe and Ito that stand out on white; marker, line style, hatching and a
+direct label carry the same information. The same input gives the same bytes of SVG.
+"""
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from . import results
+from .results import ResultFile, Row, Study
+
+BLUE, VERMILLION, GREEN, PURPLE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, BLACK)
+MARKERS = "osD^vPX"
+STYLES = ("-", "--", "-.", ":")
+ROLE_STYLE = {"version": dict(facecolor=BLUE, edgecolor=BLUE),
+              "exercise": dict(facecolor=PURPLE, edgecolor=BLACK, hatch="xx"),
+              "peer": dict(facecolor="white", edgecolor=GREEN, hatch="////"),
+              "limit": dict(facecolor="white", edgecolor=BLACK, hatch="\\\\\\\\")}
+GREY = "#555555"
+HOW_TO = ("no plots: python has no matplotlib; to get them: pip install matplotlib, "
+          "or apt install python3-matplotlib")
+Label = Tuple[float, float, str, str]  # x, y (data), text, colour
+
+
+def find_python(root: Path) -> Optional[str]:
+    """A python that has matplotlib: this one, the system's, or the one of build/venv."""
+    try:
+        __import__("matplotlib")
+        return sys.executable
+    except ImportError:
+        pass
+    for python in ("/usr/bin/python3", str(root / "build" / "venv" / "bin" / "python")):
+        if Path(python).exists() and Path(python).resolve() != Path(sys.executable).resolve() and \
+                subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL,
+                               check=False).returncode == 0:
+            return python
+    return None
+
+
+def _pyplot() -> Any:
+    import matplotlib
+    matplotlib.use("Agg")
+    matplotlib.rcdefaults()  # not the user's own style: the same file everywhere
+    matplotlib.rcParams.update({"svg.hashsalt": "course", "font.size": 9, "hatch.linewidth": 0.6,
+                                "axes.spines.top": False, "axes.spines.right": False,
+                                "axes.axisbelow": True, "figure.facecolor": "white"})
+    from matplotlib import pyplot
+    return pyplot
+
+
+def _save(figure: Any, path: Path, kind: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    figure.savefig(path, format=kind, dpi=150, bbox_inches="tight", pad_inches=0.15,
+                   metadata=metadata)
+    _pyplot().close(figure)
+    return path
+
+
+def _title(axes: Any, title: str, below: str) -> None:
+    """A title in bold, and the line that says where the numbers come from."""
+    lines = textwrap.wrap(below, 100)
+    axes.set_title("\n".join(lines), loc="left", fontsize=8, color=GREY, pad=22)
+    axes.annotate("\n".join(textwrap.wrap(title, 75)), (0, 1), (0, 26 + 11 * len(lines)),
+                  xycoords="axes fraction", textcoords="offset points", fontsize=11, weight="bold")
+
+
+def _provenance(result: ResultFile, rows: Sequence[Row], axis: Optional[str] = None) -> str:
+    """The run, and the size and type of most rows (the others say theirs)."""
+    sizes = [results.size_text({k: v for k, v in row.size.items() if k != axis}) for row in rows]
+    types = [row.type for row in rows]
+    usual = [max(values, key=values.count) for values in (sizes, types) if values]
+    return "; ".join(filter(None, [result.provenance(), ", ".join(filter(None, usual))]))
+
+
+# Bars
+
+def bars(result: ResultFile, study: Study) -> Any:
+    """Horizontal bars from zero in the order of the file, the rates in a column beside them."""
+    rows = result.rows_of(study.name)
+    unit = next((row.unit for row in rows if not row.words), "")
+    figure, axes = _pyplot().subplots(figsize=(6.0, 0.7 + 0.28 * len(rows)))
+    limits = list(dict.fromkeys(row.limit for row in rows if row.limit and row.limit.unit == unit))
+    drawn = {y: row for y, row in enumerate(rows) if not row.words and row.unit == unit}
+    tops = [row.rate_range[1] for row in drawn.values()] + [limit.value for limit in limits]
+    axes.set_xlim(0, 1.03 * max(tops, default=1))
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    width = max((len(results.digits(row.rate)) for row in drawn.values()), default=0)
+    for y, row in enumerate(rows):
+        if y not in drawn:
+            axes.annotate(row.words or results.cell(result, row, "rate"), (0, y), (4, 0),
+                          textcoords="offset points", va="center", style="italic", color=VERMILLION)
+            continue
+        axes.barh(y, row.rate, height=0.66, linewidth=1, **ROLE_STYLE[row.role])
+        low, high = row.rate_range
+        axes.errorbar(row.rate, y, xerr=[[max(0, row.rate - low)], [max(0, high - row.rate)]],
+                      ecolor=VERMILLION, elinewidth=1.4, capsize=2.5)
+        share = "" if row.of_limit is None else f"{results.percent_text(row):>9}"
+        axes.annotate(f"{results.digits(row.rate):>{width}} {unit}{share}", (1.02, y), va="center",
+                      xycoords=("axes fraction", "data"), family="monospace", fontsize=8,
+                      annotation_clip=False)
+    _limit_lines(axes, rows, limits)
+    axes.set_yticks(range(len(rows)))
+    axes.set_yticklabels([row.version + results.qualifier(row, rows)
+                          + ("" if row.role == "version" else f" [{row.role}]") for row in rows])
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(f"rate in {unit}" if unit else "rate")
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    _title(axes, study.title, _provenance(result, rows))
+    return figure
+
+
+def _limit_lines(axes: Any, rows: Sequence[Row], limits: Sequence[results.Limit]) -> None:
+    """One limit is a line through all bars, labelled above; several stand at their own bars."""
+    for limit, style in zip(limits, STYLES[1:] + STYLES[1:]):
+        for y, row in enumerate(rows):
+            if row.limit == limit or len(limits) == 1:
+                axes.vlines(limit.value, y - 0.5, y + 0.5, color=BLACK, linestyle=style)
+        text = f"{limit.name}: {results.digits(limit.value)} {limit.unit}"
+        axes.plot([], [], color=BLACK, linestyle=style, label=f"limit: {text}")
+        if len(limits) == 1:
+            axes.annotate(text, (limit.value, 1), (0, 4), xycoords=("data", "axes fraction"),
+                          textcoords="offset points", fontsize=8,
+                          ha="right" if limit.value > 0.5 * axes.get_xlim()[1] else "left")
+    if len(limits) > 1:
+        _legend_below(axes)
+
+
+def _legend_below(axes: Any) -> None:
+    height = axes.get_position().height * axes.figure.get_figheight()
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.45 / height), frameon=False, fontsize=8,
+                borderaxespad=0, handlelength=3)
+
+
+# Lines
+
+def spread_out(places: Sequence[float], gap: float, top: float = 1.0) -> List[float]:
+    """The places in [0, top], moved as little as keeps them `gap` apart, in their order."""
+    groups: List[List[int]] = []  # of neighbours that touch; each is centred on its own places
+
+    def bottom(group: List[int]) -> float:
+        extent = gap * (len(group) - 1)
+        middle = sum(places[k] for k in group) / len(group)
+        return max(0.0, min(top - extent, middle - extent / 2))
+
+    for k in sorted(range(len(places)), key=lambda k: places[k]):
+        groups.append([k])
+        while len(groups) > 1 and bottom(groups[-2]) + gap * len(groups[-2]) > bottom(groups[-1]):
+            last = groups.pop()
+            groups[-1] += last
+    moved = {k: bottom(group) + gap * i for group in groups for i, k in enumerate(group)}
+    return [moved[k] for k in range(len(places))]
+
+
+def _margin_labels(axes: Any, labels: Sequence[Label]) -> None:
+    """Labels in the right margin, kept apart, each joined to its point by a thin line."""
+    height = axes.get_position().height * axes.figure.get_figheight()
+    to_axes = axes.transData + axes.transAxes.inverted()
+    points = [to_axes.transform((x, y)) for x, y, _, _ in labels]
+    for (x, y), place, (_, _, text, colour) in zip(
+            points, spread_out([y for _, y in points], 0.155 / height), labels):
+        axes.annotate(text, (x, y), (1.04, place), xycoords="axes fraction", va="center",
+                      fontsize=8, color=colour, annotation_clip=False,
+                      arrowprops=dict(arrowstyle="-", color=colour, linewidth=0.5, shrinkA=1,
+                                      shrinkB=2, relpos=(0, 0.5)))
+
+
+def _log_axis(axis: Any, low: float, high: float, base: int = 10) -> None:
+    """A log scale from low to high with about twelve ticks at most, written as plain numbers."""
+    from matplotlib.ticker import NullLocator
+    axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (low, high)})
+    first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
+    steps = (1, 2, 5) if base == 10 and last - first < 2 else (1,)
+    powers = range(first - (len(steps) > 1), last + 1, 1 + max(0, last - first) // 12)
+    ticks = [step * float(base) ** power for power in powers for step in steps]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    axis.set_ticks(ticks)
+    axis.set_ticklabels([_tick_text(tick, base) for tick in ticks])
+    axis.set_minor_locator(NullLocator())
+
+
+def _tick_text(value: float, base: int) -> str:
+    if base == 2 and value >= 1024:
+        return f"$2^{{{round(math.log2(value))}}}$"
+    return f"1/{1 / value:g}" if base == 2 and value < 1 else f"{value:g}"
+
+
+def _memory_roofs(result: ResultFile) -> Dict[str, float]:
+    """The known memory rates of the chip in GB/s."""
+    gpu = result.gpu
+    known = {"measured copy": gpu.copy_gbs, "measured read": gpu.read_gbs,
+             "DRAM peak": gpu.peak_dram_gbs}
+    return {name: value for name, value in known.items() if value}
+
+
+def _roofs(result: ResultFile, rows: Sequence[Row], unit: str) -> Dict[str, float]:
+    """Horizontal lines for a plot over a size: the chip's memory rates and the rows' limits."""
+    roofs = _memory_roofs(result) if unit == "GB/s" else {}
+    limits = list(dict.fromkeys(row.limit for row in rows if row.limit and row.limit.unit == unit))
+    for limit in limits if len(limits) <= 2 else []:
+        if limit.value not in roofs.values():
+            roofs[limit.name] = limit.value
+    return roofs
+
+
+def _look(index: int) -> Dict[str, Any]:
+    return dict(color=COLOURS[index % 5], marker=MARKERS[index % 7], markersize=4, linewidth=1.3,
+                linestyle=STYLES[(index // 5 + index) % 4])
+
+
+def lines(result: ResultFile, study: Study, axis: str) -> Any:
+    """Rate over a size, one line a version."""
+    rows = result.rows_of(study.name)
+    drawn = [row for row in rows if not row.words]
+    unit = drawn[0].unit if drawn else ""
+    drawn = [row for row in drawn if row.unit == unit]
+    series = results.series(drawn, axis)
+    roofs = _roofs(result, drawn, unit)
+    figure, axes = _pyplot().subplots(figsize=(6.5, max(4.0, 0.2 * (len(series) + len(roofs)))))
+    labels: List[Label] = []
+    for index, (name, line) in enumerate(series.items()):
+        look = _look(index)
+        axes.plot([row.size[axis] for row in line], [row.rate for row in line], **look)
+        axes.fill_between([row.size[axis] for row in line], *zip(*(row.rate_range for row in line)),
+                          color=look["color"], alpha=0.15, linewidth=0)
+        role = "" if line[0].role == "version" else f" [{line[0].role}]"
+        labels.append((line[-1].size[axis], line[-1].rate, name + role, look["color"]))
+    _scales(axes, drawn, axis, study.log_axis, roofs)
+    right = axes.get_xlim()[1]
+    for (name, value), style in zip(roofs.items(), STYLES[1:] + STYLES[1:]):
+        axes.axhline(value, color=GREY, linewidth=0.9, linestyle=style)
+        labels.append((right, value, f"{name} {results.digits(value)} {unit}", GREY))
+    _l2_line(axes, result, drawn, axis)
+    _margin_labels(axes, labels)
+    axes.set_xlabel(study.axis_label or axis)
+    axes.set_ylabel(f"rate in {unit}" if unit else "rate")
+    axes.grid(color="#dddddd", linewidth=0.6)
+    failed = list(dict.fromkeys(f"{row.version}: {row.words}" for row in rows if row.words))
+    axes.annotate("\n".join(failed), (0, 0), (0, -36), xycoords="axes fraction", va="top",
+                  textcoords="offset points", style="italic", fontsize=8, color=VERMILLION)
+    _title(axes, study.title, _provenance(result, drawn, axis))
+    return figure
+
+
+def _scales(axes: Any, drawn: Sequence[Row], axis: str, log_axis: bool,
+            roofs: Dict[str, float]) -> None:
+    """Log x where the study asks for it; log y where the rates differ by more than ten times."""
+    rates = [row.rate for row in drawn]
+    places = [row.size[axis] for row in drawn]
+    if log_axis and places and min(places) > 0:
+        _log_axis(axes.xaxis, min(places) / 1.3, max(places) * 1.3, 2)
+    if rates and max(rates) > 10 * min(rates):
+        _log_axis(axes.yaxis, 0.7 * min(rates), 1.5 * max(rates + list(roofs.values())))
+    elif rates:
+        axes.set_ylim(0, 1.06 * max(rates + list(roofs.values())))
+
+
+def _l2_line(axes: Any, result: ResultFile, drawn: Sequence[Row], axis: str) -> None:
+    """Where the working set of the first line has the size of the L2 cache."""
+    last = next((row for row in reversed(drawn) if row.bytes and row.size[axis]), None)
+    if axis != "n" or not last or not result.gpu.l2_bytes:
+        return
+    x = result.gpu.l2_bytes / (last.bytes / last.size[axis])
+    if axes.get_xlim()[0] < x < axes.get_xlim()[1]:
+        axes.axvline(x, color=GREY, linewidth=0.9, linestyle=":")
+        axes.annotate(f"data = L2 ({result.gpu.l2_bytes / 2**20:.0f} MiB)", (x, 1), (0, 4),
+                      xycoords=("data", "axes fraction"), textcoords="offset points", ha="center",
+                      fontsize=8, color=GREY)
+
+
+# Roofline
+
+def roofline_rows(result: ResultFile, study: Study) -> List[Row]:
+    """The rows with flops and bytes in the order of the file; of a sweep, those of its end."""
+    rows = [row for row in result.rows_of(study.name) if row.flops and row.bytes and not row.words]
+    axis = result.axis(study)
+    if axis and rows:
+        last = max(row.size[axis] for row in rows)
+        rows = [row for row in rows if row.size[axis] == last]
+    return rows
+
+
+def roofline(result: ResultFile, study: Study) -> Any:
+    """Flop rate over flops per byte, the versions joined in their order."""
+    rows = roofline_rows(result, study)
+    points = [(row.flops / row.bytes, row.flops / row.median_s / 1e9) for row in rows]
+    unit, scale = ("TFLOP/s", 1000.0) if max(y for _, y in points) >= 1e4 else ("GFLOP/s", 1.0)
+    points = [(x, y / scale) for x, y in points]
+    giga = {"GFLOP/s": 1.0, "TFLOP/s": 1000.0}
+    slopes = {name: gbs / scale for name, gbs in _memory_roofs(result).items()}
+    flat = {limit: limit.value * giga[limit.unit] / scale
+            for limit in dict.fromkeys(row.limit for row in rows) if limit and limit.unit in giga}
+    ceiling = max(flat.values(), default=math.inf)
+    knees = [ceiling / slope for slope in slopes.values()] if flat else []
+    low, high = min([x for x, _ in points] + knees) / 4, max([x for x, _ in points] + knees) * 4
+    figure, axes = _pyplot().subplots(figsize=(6.0, max(4.5, 0.2 * len(rows) + 1)))
+    tops = [y for _, y in points] + [min(ceiling, high * slope) for slope in slopes.values()]
+    _log_axis(axes.xaxis, low, high, 2)
+    _log_axis(axes.yaxis, 0.6 * min(y for _, y in points), 1.6 * max(tops))
+    for (name, slope), style in zip(slopes.items(), STYLES[1:]):
+        knee = min(high, ceiling / slope)
+        axes.plot([low, knee], [low * slope, knee * slope], color=GREY, linewidth=1,
+                  linestyle=style, label=f"{name}: {results.digits(slope * scale)} GB/s")
+    for limit, value in flat.items():
+        axes.plot([min(knees, default=low), high], [value, value], color=BLACK, linewidth=1,
+                  label=f"{limit.name}: {results.digits(limit.value)} {limit.unit}")
+    path = [point for point, row in zip(points, rows) if row.role == "version"]
+    axes.plot([x for x, _ in path], [y for _, y in path], color=BLUE, linewidth=1.2)
+    labels: List[Label] = []
+    for (x, y), row in zip(points, rows):
+        look = ROLE_STYLE[row.role]
+        axes.plot(x, y, marker="o" if row.role == "version" else "s", markersize=5,
+                  color=look["edgecolor"], markerfacecolor=look["facecolor"], linestyle="none")
+        labels.append((x, y, f"{row.version}{results.qualifier(row, rows)}: "
+                             f"{results.digits(y, 3)} {unit}", look["edgecolor"]))
+    _margin_labels(axes, labels)
+    _legend_below(axes)
+    axes.set_xlabel("necessary work in flop per byte")
+    axes.set_ylabel(f"rate in {unit}")
+    axes.grid(color="#dddddd", linewidth=0.6)
+    _title(axes, f"{study.title}: roofline path", _provenance(result, rows))
+    return figure
+
+
+# Whole files
+
+def draw(result: ResultFile, study: Study, stem: Path, formats: Sequence[str],
+         as_roofline: bool = False) -> List[Path]:
+    """Draws one study to STEM-STUDY.FORMAT and gives the paths."""
+    axis = result.axis(study)
+    if as_roofline:
+        figure = roofline(result, study)
+    else:
+        figure = lines(result, study, axis) if axis else bars(result, study)
+    base = f"{stem}-{study.name}" + ("-roofline" if as_roofline else "")
+    return [_save(figure, Path(f"{base}.{name}"), name) for name in formats]
+
+
+def draw_comparison(comparison: Any, svg: Optional[Path], png: Optional[Path]) -> List[Path]:
+    """One row a line of the comparison, one marker a file: rates, or % of each file's own limit."""
+    groups: Dict[str, List[Any]] = {}
+    for line in comparison.lines:
+        if any(comparison.plot_value(line, k) is not None or row and row.words
+               for k, row in enumerate(line.rows)):
+            groups.setdefault(line.study, []).append(line)
+    if not groups:
+        raise results.ResultError("nothing to draw: no row of these files can be compared")
+    heights = [len(group) + 2.5 for group in groups.values()]
+    row_height = 0.16 + 0.06 * len(comparison.letters)
+    figure, grid = _pyplot().subplots(len(groups), 1, squeeze=False, constrained_layout=True,
+                                      gridspec_kw={"height_ratios": heights},
+                                      figsize=(7.0, row_height * sum(heights)))
+    for axes, (study, group) in zip(grid[:, 0], groups.items()):
+        _compare_rows(axes, comparison, group)
+        axes.set_xlabel(comparison.plot_unit(study))
+        axes.set_title(f"{comparison.files[0].chapter}, {study}", loc="left", weight="bold")
+    grid[0, 0].legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize=8,
+                      borderaxespad=3)
+    return [_save(figure, path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]
+
+
+def _compare_rows(axes: Any, comparison: Any, group: Sequence[Any]) -> None:
+    top, count = 0.0, len(comparison.letters)
+    for index, name in enumerate(comparison.letters):
+        values = [comparison.plot_value(line, index) for line in group]
+        shift = 0.7 * ((index + 0.5) / count - 0.5)
+        points = [(x, y + shift) for y, x in enumerate(values) if x is not None]
+        axes.plot([x for x, _ in points], [y for _, y in points], linestyle="none", markersize=5,
+                  marker=MARKERS[index % 7], color=COLOURS[index % 5],
+                  label=f"{name}  {comparison.describe(index)}")
+        top = max([top] + [x for x, _ in points])
+    for y, line in enumerate(group):
+        words = [f"{name}: {row.words.split(':')[0]}"
+                 for name, row in zip(comparison.letters, line.rows) if row and row.words]
+        axes.annotate(", ".join(words), (0, y), (8, 0), va="center", textcoords="offset points",
+                      style="italic", fontsize=8, color=VERMILLION)
+    axes.set(xlim=(0, 1.05 * top or 1), ylim=(len(group) - 0.4, -0.6), yticks=range(len(group)))
+    axes.set_yticklabels([line.name for line in group])
+    axes.grid(color="#dddddd", linewidth=0.6)

@@ -1,0 +1,64 @@
+#pragma once
+/// \file
+/// Rows of results, as the table on the terminal and as the result file.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chapter.hpp"
+#include "device.hpp"
+#include "measure.hpp"
+#include "options.hpp"
+
+namespace course {
+
+/// One measured, failed or skipped row.
+struct Result {
+  std::string study, version, title;
+  Role role = Role::version;
+  Type type = Type::f32;
+  Input input = Input::random;
+  Size size;
+  std::vector<double> seconds;  ///< per launch, one a sample; empty unless measured
+  std::string mode = "graph";   ///< or "launch", or "naive" for rows that show how not to measure
+  int launches_per_sample = 0;
+  double bytes = 0, flops = 0;
+  Problem::Work work;
+  std::optional<Limit> limit;
+  bool cold = true;             ///< the L2 cache held nothing of this launch's data
+  std::optional<double> clock_mhz;
+  std::optional<LaunchShape> shape;
+  bool verified = false;
+  std::string failure;          ///< first mismatch or error; empty unless it failed
+  std::string skipped;          ///< why; empty unless skipped
+  std::vector<std::string> flags, notes;
+
+  bool measured() const { return !seconds.empty(); }
+  double rate() const { return work.amount / work.scale / statistics(seconds).median; }
+};
+
+/// Everything that one run produced.
+struct Report {
+  std::string chapter;
+  Options options;
+  Device device;
+  std::optional<Anchors> anchors;
+  std::vector<Study> studies;  ///< those that ran
+  std::vector<Result> results;
+  bool interrupted = false;
+};
+
+/// "12.3 us", four significant digits at most.
+std::string time_text(double seconds);
+
+/// Lines of at most 80 columns.
+std::string table_header(const Study& study, const std::string& unit);
+/// `previous` is the rate of the version before, 0 if there is none.
+std::string table_row(const Study& study, const Result& result, double previous);
+
+/// The result file, schema 1.
+std::string json_document(const Report& report);
+
+}  // namespace course

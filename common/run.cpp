@@ -1,0 +1,454 @@
+// The program of a chapter: what happens between the command line and the result file.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <map>
+
+#include "anchors.hpp"
+#include "check.hpp"
+#include "device_ops.hpp"
+#include "json.hpp"
+#include "measure.hpp"
+#include "report.hpp"
+#include "verify.hpp"
+
+namespace course {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+void on_interrupt(int) { interrupted = 1; }
+
+/// A line that overwrites itself on a terminal and is left out elsewhere.
+void progress_line(const std::string& text) {
+  if (!isatty(STDERR_FILENO)) return;
+  std::fprintf(stderr, "\r%-78s\r%s", "", text.c_str());
+  std::fflush(stderr);
+}
+
+Plan plan_for(const Options& options) {
+  Plan plan;
+  if (options.record) {
+    plan.budget_s = 2;
+    plan.warm_up_s = 0.3;
+    plan.target_error = 3e-4;
+    plan.min_samples = 30;
+  }
+  return plan;
+}
+
+std::vector<Study> selected_studies(const Chapter& chapter, const Options& options) {
+  std::vector<std::string> names = options.studies;
+  if (names.empty() && !options.record) names = {chapter.studies.front().name};
+  const bool all = names.empty() || std::find(names.begin(), names.end(), "all") != names.end();
+  std::vector<Study> studies;
+  for (const Study& study : chapter.studies) {
+    if (all || std::find(names.begin(), names.end(), study.name) != names.end()) studies.push_back(study);
+  }
+  for (const std::string& name : names) {
+    if (name == "all") continue;
+    const bool known = std::any_of(chapter.studies.begin(), chapter.studies.end(),
+                                   [&](const Study& study) { return study.name == name; });
+    if (known) continue;
+    std::string line = "--study '" + name + "' is not a study of " + chapter.name + "; there are:";
+    for (const Study& study : chapter.studies) line += " " + study.name;
+    throw Error(line, 2);
+  }
+  return studies;
+}
+
+void select_versions(std::vector<Study>& studies, const Options& options) {
+  if (options.only.empty()) return;
+  for (const std::string& asked : options.only) {
+    const bool known = std::any_of(studies.begin(), studies.end(), [&](const Study& study) {
+      return std::any_of(study.versions.begin(), study.versions.end(),
+                         [&](const Version& version) { return selects({asked}, version.id); });
+    });
+    if (known) continue;
+    std::string line = "--only '" + asked + "' names no version; there are:";
+    for (const Study& study : studies) {
+      for (const Version& version : study.versions) line += " " + version.id;
+    }
+    throw Error(line, 2);
+  }
+  for (Study& study : studies) {
+    study.versions.erase(std::remove_if(study.versions.begin(), study.versions.end(),
+                                        [&](const Version& v) { return !selects(options.only, v.id); }),
+                         study.versions.end());
+  }
+}
+
+/// Puts the sizes of the command line over the leading dimensions of a study's sizes.
+std::vector<Size> sizes_of(const Study& study, const Options& options) {
+  if (options.sizes.empty()) return study.sizes;
+  std::vector<Size> sizes;
+  for (const auto& asked : options.sizes) {
+    for (Size size : study.sizes) {
+      if (asked.size() > size.dimensions.size()) {
+        throw Error("--size has " + std::to_string(asked.size()) + " dimensions, the study '" + study.name + "' has " +
+                        std::to_string(size.dimensions.size()) + " (" + size.text() + ")",
+                    2);
+      }
+      for (std::size_t k = 0; k < asked.size(); ++k) size.dimensions[k].second = asked[k];
+      if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+    }
+  }
+  return sizes;
+}
+
+/// The size with its first dimension (of a matrix: its first two) made smaller.
+Size smaller(Size size) {
+  for (auto& [name, value] : size.dimensions) {
+    if (name != "n" && name != "rows" && name != "cols" && name != "m" && name != "k") continue;
+    value = std::max<std::int64_t>(1, value / (name == "n" ? 4 : 2));
+  }
+  return size;
+}
+
+std::int64_t free_bytes() {
+  std::size_t free = 0, total = 0;
+  COURSE_CHECK(cudaMemGetInfo(&free, &total));
+  return static_cast<std::int64_t>(free);
+}
+
+class Session {
+ public:
+  Session(const Chapter& chapter, Options options)
+      : chapter_(chapter),
+        options_(std::move(options)),
+        plan_(plan_for(options_)),
+        device_(open_device(options_.device)),
+        bench_(device_) {
+    report_.chapter = chapter.name;
+    report_.options = options_;
+    report_.device = device_;
+  }
+
+  int run(const std::vector<Study>& studies);
+
+ private:
+  struct Job {  // versions that share a problem and its sets
+    Size size;
+    const MakeProblem* make = nullptr;
+    std::unique_ptr<Problem> problem;
+    std::shared_ptr<Sets> sets;
+    std::unique_ptr<References> references;
+  };
+
+  void heading() const;
+  void measure_the_anchors();
+  void run_study(const Study& study);
+  void run_size(const Study& study, const Size& size);
+  void profile(const std::vector<Study>& studies);
+  Size fitting(const Study& study, const Size& asked) const;
+  Size fast_enough(const Study& study, const Version& version, const Size& asked, Result& result);
+  Job& job_for(std::vector<std::unique_ptr<Job>>& jobs, const Study& study, const Version& version, const Size& size);
+  bool check_before(const Job& job, Row& row, Result& result);
+  void finish(const Study& study, const Job& job, Row& row, Result& result);
+  Result blank(const Study& study, const Version& version, const Problem& problem) const;
+  std::unique_ptr<Problem> make(const Study& study, const Version& version, const Size& size) const {
+    return (version.make ? version.make : study.make)(size, options_.seed, Input::random);
+  }
+
+  const Chapter& chapter_;
+  Options options_;
+  Plan plan_;
+  Device device_;
+  Bench bench_;
+  Report report_;
+};
+
+void Session::heading() const {
+  std::printf("%s: %s\n", chapter_.name.c_str(), chapter_.title.c_str());
+  std::printf("%s, compute capability %s, %d SMs, %.0f MiB L2, CUDA %s (driver %s)\n", device_.name.c_str(),
+              device_.capability_text().c_str(), device_.sm_count, static_cast<double>(device_.l2_bytes) / (1 << 20),
+              device_.runtime.c_str(), device_.driver.c_str());
+}
+
+void Session::measure_the_anchors() {
+  progress_line("measuring what the memory can do ...");
+  // 3 GiB show the asymptote; a small GPU gets what it has
+  const std::int64_t bytes = std::min<std::int64_t>(std::int64_t{3} << 30, free_bytes() / 2);
+  report_.anchors = measure_anchors(bench_, plan_, bytes);
+  progress_line("");
+  const Anchors& a = *report_.anchors;
+  std::printf("measured here: read only %.0f GB/s; copy %.0f GB/s (%s); empty kernel %.2f us\n", a.read_gbs, a.copy_gbs,
+              a.copy_by.c_str(), a.empty_kernel_s * 1e6);
+  if (device_.peak_dram_gbs) {
+    std::printf("the memory's pins: %.0f GB/s by clock and width\n", *device_.peak_dram_gbs);
+  }
+}
+
+Result Session::blank(const Study& study, const Version& version, const Problem& problem) const {
+  Result result;
+  result.study = study.name;
+  result.version = version.id;
+  result.title = version.title;
+  result.role = version.role;
+  result.type = study.type;
+  result.input = problem.input();
+  result.size = problem.size();
+  result.bytes = problem.bytes();
+  result.flops = problem.flops();
+  result.work = problem.work();
+  return result;
+}
+
+/// The asked size if its arrays fit; an error that names the largest that fits if it was asked for on the command line;
+/// that largest size otherwise.
+Size Session::fitting(const Study& study, const Size& asked) const {
+  const auto fits = [&](const Size& size) {
+    const auto problem = study.make(size, options_.seed, Input::random);
+    return Sets::bytes_needed(*problem, device_.l2_bytes) <= static_cast<std::int64_t>(0.45 * double(free_bytes()));
+  };
+  if (fits(asked)) return asked;
+  Size size = asked;
+  for (int k = 0; k < 40 && !fits(size); ++k) size.dimensions[0].second /= 2;
+  if (!options_.sizes.empty()) {
+    throw Error("--size " + asked.text() + " does not fit into the memory of this GPU; " + size.text() + " does", 2);
+  }
+  return size;
+}
+
+/// Steps down by powers of four until one launch takes less than the plan allows.
+Size Session::fast_enough(const Study& study, const Version& version, const Size& asked, Result& result) {
+  constexpr double probe_bytes = 1 << 20;
+  Size probe = asked;
+  while (make(study, version, probe)->bytes() > probe_bytes && !(smaller(probe) == probe)) probe = smaller(probe);
+  if (probe == asked) return asked;
+  const auto problem = make(study, version, probe);
+  const double small = estimate_seconds(version, *problem, bench_);
+  const double work = problem->work().amount;
+  Size size = asked;
+  while (!(size == probe) && small * make(study, version, size)->work().amount / work > plan_.slow_launch_s) {
+    size = smaller(size);
+  }
+  if (!(size == asked)) {
+    result.flags.push_back("smaller_size");
+    result.notes.push_back("measured at " + size.text() + ": a launch at " + asked.text() + " takes about " +
+                           time_text(small * make(study, version, asked)->work().amount / work));
+  }
+  return size;
+}
+
+Session::Job& Session::job_for(std::vector<std::unique_ptr<Job>>& jobs, const Study& study, const Version& version,
+                               const Size& size) {
+  const MakeProblem* maker = version.make ? &version.make : &study.make;
+  for (const auto& job : jobs) {
+    if (job->make == maker && job->size == size) return *job;
+  }
+  auto job = std::make_unique<Job>();
+  job->size = size;
+  job->make = maker;
+  job->problem = (*maker)(size, options_.seed, Input::random);
+  job->sets = std::make_shared<Sets>(*job->problem, device_.l2_bytes, bench_.stream());
+  job->references = std::make_unique<References>(*job->problem, bench_.stream());
+  jobs.push_back(std::move(job));
+  return *jobs.back();
+}
+
+/// Two launches on one workspace, outputs poisoned before and compared after each.
+bool Session::check_before(const Job& job, Row& row, Result& result) {
+  for (int k = 0; k < 2; ++k) {
+    row.poison();
+    const cudaError_t error = row.launch_once();
+    if (error == cudaErrorNotYetImplemented) {
+      result.failure = "not written yet";
+    } else if (error != cudaSuccess) {
+      result.failure = describe(error);
+    } else {
+      result.failure = job.references->mismatch(row.first_set());
+    }
+    if (error != cudaSuccess && cudaDeviceSynchronize() != cudaSuccess) {
+      throw Error(result.version + " broke the GPU's context: " + result.failure);  // sticky: nothing can follow
+    }
+    cudaGetLastError();
+    if (!result.failure.empty()) return false;
+  }
+  result.verified = true;
+  return true;
+}
+
+void Session::finish(const Study& study, const Job& job, Row& row, Result& result) {
+  row.replay();
+  if (!row.version().timer) result.failure = job.references->mismatch(row.first_set());
+  result.verified = result.failure.empty();
+  if (!result.verified) {
+    result.failure = "wrong after the measurement: " + result.failure;
+    return;
+  }
+  result.seconds = row.seconds();
+  result.mode = row.version().timer ? "naive" : row.by_graph() ? "graph" : "launch";
+  result.launches_per_sample = row.launches_per_sample();
+  result.clock_mhz = row.clock_mhz();
+  result.shape = row.shape();
+  if (report_.anchors && study.limit) {
+    const Limit limit = study.limit(*report_.anchors, *job.problem);
+    if (limit.value > 0) result.limit = limit;
+  }
+  const Statistics s = row.summary();
+  if (s.count < 9) result.flags.push_back("few_samples");
+  if (s.q3 - s.q1 > 0.05 * s.median) result.flags.push_back("noisy");
+  if (device_.display_timeout) result.flags.push_back("display_timeout");
+  if (on_battery().value_or(false)) result.flags.push_back("on_battery");
+#ifndef NDEBUG
+  result.flags.push_back("debug_build");
+#endif
+}
+
+void Session::run_size(const Study& study, const Size& asked) {
+  std::vector<std::unique_ptr<Job>> jobs;
+  std::vector<std::unique_ptr<Row>> rows;
+  std::vector<std::pair<Job*, std::size_t>> owners;  // of each row: its job and its result
+  std::vector<Result> results;
+  const Size size = fitting(study, asked);
+  for (const Version& version : study.versions) {
+    if (version.takes && !version.takes(size)) continue;
+    progress_line("checking " + version.id + " at " + size.text() + " ...");
+    const auto problem = make(study, version, size);
+    Result result = blank(study, version, *problem);
+    result.skipped = missing(version, *problem, device_);
+    if (!(size == asked)) result.notes.push_back("measured at " + size.text() + ": " + asked.text() + " does not fit");
+    if (!result.skipped.empty()) {
+      results.push_back(result);
+      continue;
+    }
+    const Size measured = version.timer ? size : fast_enough(study, version, size, result);
+    Job& job = job_for(jobs, study, version, measured);
+    const auto flags = result.flags, notes = result.notes;
+    result = blank(study, version, *job.problem);
+    result.flags = flags;
+    result.notes = notes;
+    auto row = std::make_unique<Row>(version, *job.problem, job.sets, bench_);
+    if (check_before(job, *row, result) && !options_.check_only) {
+      row->prepare(plan_);
+      rows.push_back(std::move(row));
+      owners.emplace_back(&job, results.size());
+    }
+    results.push_back(result);
+    if (interrupted) break;
+  }
+  if (!options_.check_only) {
+    measure_in_turn(rows, plan_, [&](int done, int total) {
+      progress_line("measuring at " + size.text() + ": " + std::to_string(done) + " of " + std::to_string(total) +
+                    " rows finished");
+      return interrupted == 0;
+    });
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      if (interrupted && rows[k]->seconds().size() < 3) continue;
+      finish(study, *owners[k].first, *rows[k], results[owners[k].second]);
+    }
+  }
+  progress_line("");
+  double previous = 0;
+  for (Result& result : results) {
+    std::fputs(table_row(study, result, result.role == Role::version ? previous : 0).c_str(), stdout);
+    if (result.measured() && result.role == Role::version && study.axis.empty()) previous = result.rate();
+    report_.results.push_back(std::move(result));
+  }
+  std::fflush(stdout);
+}
+
+void Session::run_study(const Study& study) {
+  if (study.versions.empty()) return;
+  const std::vector<Size> sizes = sizes_of(study, options_);
+  const auto problem = study.make(sizes.front(), options_.seed, Input::random);
+  std::printf("\n%s%s\n", study.title.c_str(), sizes.size() == 1 ? (", " + sizes.front().text()).c_str() : "");
+  if (report_.anchors && study.limit) {
+    const Limit limit = study.limit(*report_.anchors, *problem);
+    if (limit.value > 0) std::printf("limit: %.0f %s, %s (%s)\n", limit.value, limit.unit.c_str(), limit.name.c_str(), limit.how.c_str());
+  }
+  std::fputs(table_header(study, problem->work().unit).c_str(), stdout);
+  report_.studies.push_back(study);
+  for (const Size& size : sizes) {
+    run_size(study, size);
+    if (interrupted) break;
+  }
+}
+
+/// Plain launches for a profiler to look at: no checks, no timing, no anchors.
+void Session::profile(const std::vector<Study>& studies) {
+  for (const Study& study : studies) {
+    for (const Version& version : study.versions) {
+      const Size size = sizes_of(study, options_).front();
+      const auto problem = make(study, version, size);
+      if (!missing(version, *problem, device_).empty()) continue;
+      auto sets = std::make_shared<Sets>(*problem, 0, bench_.stream());
+      Row row(version, *problem, sets, bench_);
+      for (std::int64_t k = 0; k < options_.profile; ++k) COURSE_CHECK(row.launch_once());
+      std::printf("launched %s x %lld at %s\n", version.id.c_str(), static_cast<long long>(options_.profile),
+                  size.text().c_str());
+    }
+  }
+}
+
+int Session::run(const std::vector<Study>& studies) {
+  heading();
+  if (options_.profile > 0) {
+    profile(studies);
+    return 0;
+  }
+  if (!options_.check_only) measure_the_anchors();
+  for (const Study& study : studies) {
+    run_study(study);
+    if (interrupted) break;
+  }
+  report_.interrupted = interrupted != 0;
+  std::vector<std::string> others;
+  for (const Study& study : chapter_.studies) {
+    const bool ran = std::any_of(studies.begin(), studies.end(), [&](const Study& s) { return s.name == study.name; });
+    if (!ran) others.push_back(study.name);
+  }
+  if (!others.empty() && !interrupted) {
+    std::string line = "\nside studies (--study NAME):";
+    for (const std::string& name : others) line += " " + name;
+    std::printf("%s\n", line.c_str());
+  }
+  if (!options_.json.empty()) write_file(options_.json, json_document(report_));
+  if (interrupted) {
+    std::fprintf(stderr, "interrupted: the rows above are complete%s\n", options_.json.empty() ? "" : " and saved");
+    return 130;
+  }
+  const auto failed = std::count_if(report_.results.begin(), report_.results.end(),
+                                    [](const Result& r) { return r.skipped.empty() && !r.verified; });
+  if (failed > 0) std::fprintf(stderr, "%lld row(s) FAILED\n", static_cast<long long>(failed));
+  return failed > 0 ? 1 : 0;
+}
+
+void print_list(const Chapter& chapter) {
+  std::printf("%s: %s\n", chapter.name.c_str(), chapter.title.c_str());
+  for (const Study& study : chapter.studies) {
+    std::printf("\n%s: %s\n", study.name.c_str(), study.title.c_str());
+    for (const Version& version : study.versions) {
+      std::printf("  %-24s %s%s\n", version.id.c_str(), version.title.c_str(), version.launch ? "" : " (not built)");
+    }
+  }
+}
+
+}  // namespace
+
+int run(int argc, char** argv, const Chapter& chapter) {
+  try {
+    Options options = parse_options(argc, argv);
+    if (options.help) {
+      std::fputs(usage(chapter.name).c_str(), stdout);
+      return 0;
+    }
+    if (options.list) {
+      print_list(chapter);
+      return 0;
+    }
+    std::vector<Study> studies = selected_studies(chapter, options);
+    select_versions(studies, options);
+    for (const Study& study : studies) sizes_of(study, options);  // reports a bad size before anything runs
+    std::signal(SIGINT, on_interrupt);
+    return Session(chapter, std::move(options)).run(studies);
+  } catch (const Error& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s: %s\n", chapter.name.c_str(), error.what());
+    return error.exit_code;
+  }
+}
+
+}  // namespace course

@@ -1,0 +1,86 @@
+#pragma once
+/// \file
+/// The correctness test that every chapter shares: each version of each study, one GoogleTest each, so one process each
+/// under ctest; sizes, seeds and families of inputs loop inside.
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include "device.hpp"
+#include "error.hpp"
+#include "verify.hpp"
+
+namespace course_test {
+
+/// The GPU, or nullptr where there is none; `why` then says what is missing.
+inline const course::Device* find_gpu(std::string* why) {
+  static std::string reason;
+  static const course::Device* found = [] {
+    try {
+      return new course::Device(course::open_device(0));
+    } catch (const course::Error& error) {
+      reason = error.what();
+      return static_cast<course::Device*>(nullptr);
+    }
+  }();
+  *why = reason;
+  return found;
+}
+
+/// Skips the running test, with the reason, where there is no GPU.
+#define COURSE_NEEDS_GPU(gpu)                                        \
+  std::string course_why;                                            \
+  const course::Device* gpu = course_test::find_gpu(&course_why);    \
+  if (gpu == nullptr) GTEST_SKIP() << course_why
+
+using Inputs = std::vector<course::Input>;
+
+/// Checks one version on all test sizes of its study.
+inline void check_version(const course::Study& study, const course::Version& version, const Inputs& inputs) {
+  COURSE_NEEDS_GPU(gpu);
+  const bool quick = std::getenv("COURSE_SANITIZE") != nullptr;  // sanitizers are slow: small sizes, one seed
+  int checked = 0;
+  for (const course::Size& size : study.test_sizes) {
+    if (version.takes && !version.takes(size)) continue;
+    if (quick && size["n"] > 70000) continue;
+    for (const course::Input input : inputs) {
+      for (const std::uint64_t seed : {1u, 20261120u}) {
+        if (quick && seed != 1) continue;
+        SCOPED_TRACE(size.text() + ", " + name_of(input) + ", seed " + std::to_string(seed));
+        const auto problem = (version.make ? version.make : study.make)(size, seed, input);
+        const course::Outcome outcome = course::verify(version, *problem, *gpu);
+        if (outcome.state == course::Outcome::skipped) GTEST_SKIP() << outcome.why;
+        ASSERT_EQ(outcome.state, course::Outcome::passed) << outcome.why;
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 0) << "this version has no test size";
+}
+
+/// Registers a test for every version of every study that has test sizes: "sequence.01_one_thread" and so on.
+inline void register_chapter(const course::Chapter& chapter, const Inputs& inputs) {
+  class Check : public testing::Test {
+   public:
+    Check(const course::Study& study, const course::Version& version, Inputs inputs)
+        : study_(study), version_(version), inputs_(std::move(inputs)) {}
+    void TestBody() override { check_version(study_, version_, inputs_); }
+
+   private:
+    const course::Study study_;
+    const course::Version version_;
+    const Inputs inputs_;
+  };
+  for (const course::Study& study : chapter.studies) {
+    if (study.test_sizes.empty()) continue;
+    for (const course::Version& version : study.versions) {
+      testing::RegisterTest(study.name.c_str(), version.id.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [=]() -> testing::Test* { return new Check(study, version, inputs); });
+    }
+  }
+}
+
+}  // namespace course_test

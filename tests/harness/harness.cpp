@@ -1,0 +1,185 @@
+// What the measuring engine must be able to do before anybody may believe it, as studies: the length of a kernel whose
+// cycles are known, the same version twice, the memory over sizes, and what naive timing would have reported instead.
+#include <chrono>
+
+#include "anchors.hpp"
+#include "chapter.hpp"
+#include "check.hpp"
+#include "timer.hpp"
+
+namespace harness {
+cudaError_t spin(std::int64_t cycles, float* done, cudaStream_t stream);
+}
+
+namespace {
+
+using course::Arguments;
+using course::Problem;
+using course::Role;
+using course::Size;
+using course::Study;
+using course::Version;
+using Launch = std::function<void()>;
+
+/// A kernel that takes size["cycles"] cycles of the SM clock; its rate is cycles per second.
+class Spin : public Problem {
+ public:
+  using Problem::Problem;
+  std::int64_t cycles() const { return size()["cycles"]; }
+  std::vector<course::Array> inputs() const override { return {}; }
+  std::vector<course::Array> outputs() const override { return {{"done", 1, course::Type::f32}}; }
+  double bytes_read() const override { return 0; }
+  double bytes_written() const override { return 4; }
+  Work work() const override { return {static_cast<double>(cycles()), 1e6, "Mcycle/s"}; }
+  void expected(int, double* done) const override { *done = 1; }
+  course::Tolerance tolerance(int) const override { return {0, 0, true}; }
+};
+
+Study known_cycles() {
+  Study study;
+  study.name = "known_cycles";
+  study.title = "A kernel of known length: cycles per second must be the SM clock";
+  study.make = course::make_problem<Spin>();
+  study.versions = {{"spin", "one thread that watches the clock", [](const Problem& p, const Arguments& a) {
+                       return harness::spin(p.size()["cycles"], a.out<float>(0), a.stream);
+                     }}};
+  for (const int cycles : {2000, 20000, 200000, 2000000}) study.sizes.push_back({{{"cycles", cycles}}});
+  study.axis = "cycles";
+  study.axis_label = "SM clock cycles the kernel spins";
+  study.limit = nullptr;
+  return study;
+}
+
+Study twice() {
+  Study study;
+  study.name = "twice";
+  study.title = "The same version under three names";
+  study.make = course::make_problem<course::CopyProblem>();
+  for (const char* id : {"copy_a", "copy_b", "copy_c"}) study.versions.push_back(course::copy_version(id, Role::version));
+  study.sizes = {{{{"n", 1 << 20}}}, {{{"n", 1 << 24}}}, {{{"n", 1 << 28}}}};
+  study.axis = "n";
+  study.axis_label = "floats";
+  return study;
+}
+
+Study memory() {
+  Study study;
+  study.name = "memory";
+  study.title = "What the memory can do, over sizes, L2 cold";
+  study.make = course::make_problem<course::CopyProblem>();
+  study.versions = {course::read_version("read", Role::limit), course::copy_version("copy", Role::limit),
+                    course::bulk_copy_version("bulk_copy", Role::limit),
+                    course::memcpy_version("cudaMemcpy", Role::peer)};
+  study.versions.front().make = course::make_problem<course::ReadProblem>();
+  for (int k = 12; k <= 30; k += 2) study.sizes.push_back({{{"n", std::int64_t{1} << k}}});
+  study.axis = "n";
+  study.axis_label = "floats";
+  study.limit = nullptr;
+  return study;
+}
+
+double host_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A copy whose sample is taken by `timer` on one buffer that stays in the L2 cache where it fits.
+Version naive(const char* id, const char* title, std::function<double(const Launch&, cudaStream_t)> timer) {
+  Version version = course::copy_version(id, Role::version);
+  version.title = title;
+  version.timer = std::move(timer);
+  return version;
+}
+
+Study naive_timing() {
+  Study study;
+  study.name = "naive_timing";
+  study.title = "The same copy, timed in ways that look right";
+  study.make = course::make_problem<course::CopyProblem>();
+  study.versions = {
+      course::copy_version("engine", Role::version),
+      naive("no_synchronise", "host clock, nobody waits",
+            [](const Launch& launch, cudaStream_t stream) {
+              COURSE_CHECK(cudaStreamSynchronize(stream));
+              const double start = host_seconds();
+              launch();
+              return host_seconds() - start;
+            }),
+      naive("host_clock", "host clock around launch and wait",
+            [](const Launch& launch, cudaStream_t stream) {
+              COURSE_CHECK(cudaStreamSynchronize(stream));
+              const double start = host_seconds();
+              launch();
+              COURSE_CHECK(cudaStreamSynchronize(stream));
+              return host_seconds() - start;
+            }),
+      naive("events_one_launch", "events around one launch",
+            [](const Launch& launch, cudaStream_t stream) {
+              static course::GpuTimer timer;
+              COURSE_CHECK(cudaStreamSynchronize(stream));
+              timer.start(stream);
+              launch();
+              return timer.stop(stream);
+            }),
+      naive("warm_l2", "many launches on one buffer",
+            [](const Launch& launch, cudaStream_t stream) {
+              static course::GpuTimer timer;
+              constexpr int launches = 200;
+              timer.start(stream);
+              for (int k = 0; k < launches; ++k) launch();
+              return timer.stop(stream) / launches;
+            }),
+  };
+  study.sizes = {{{{"n", 1 << 18}}}, {{{"n", 1 << 20}}}, {{{"n", 1 << 22}}}, {{{"n", 1 << 28}}}};
+  study.axis = "n";
+  study.axis_label = "floats copied";
+  return study;
+}
+
+/// The same kernel on zeros and on random numbers: data that do not change cost less power.
+Study zeros() {
+  class ZeroCopy : public course::CopyProblem {
+   public:
+    ZeroCopy(Size size, std::uint64_t seed, course::Input) : CopyProblem(std::move(size), seed, course::Input::equal) {}
+  };
+  Study study;
+  study.name = "constant_data";
+  study.title = "The same copy of random numbers and of one constant";
+  study.make = course::make_problem<course::CopyProblem>();
+  study.versions = {course::copy_version("random", Role::version), course::copy_version("constant", Role::version)};
+  study.versions[1].make = course::make_problem<ZeroCopy>();
+  study.sizes = {{{{"n", 1 << 28}}}};
+  return study;
+}
+
+/// The order of launches, by plain launches and by a replayed graph: what a launch costs.
+class Nothing : public Problem {
+ public:
+  using Problem::Problem;
+  std::vector<course::Array> inputs() const override { return {}; }
+  std::vector<course::Array> outputs() const override { return {{"done", 1, course::Type::f32}}; }
+  double bytes_read() const override { return 0; }
+  double bytes_written() const override { return 4; }
+  Work work() const override { return {1, 1e6, "Mlaunch/s"}; }
+  void expected(int, double* done) const override { *done = 1; }
+  course::Tolerance tolerance(int) const override { return {0, 0, true}; }
+};
+
+Study launches() {
+  Study study;
+  study.name = "launches";
+  study.title = "A kernel that stores one float: what a launch costs";
+  study.make = course::make_problem<Nothing>();
+  const auto launch = [](const Problem&, const Arguments& a) { return harness::spin(0, a.out<float>(0), a.stream); };
+  study.versions = {{"graph_replay", "replayed graph", launch}, {"plain_launches", "plain launches", launch}};
+  study.versions[1].needs.capturable = false;
+  study.sizes = {{{{"n", 1}}}};
+  study.limit = nullptr;
+  return study;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return course::run(argc, argv, {"harness", "the measuring engine measures itself",
+                                  {known_cycles(), launches(), twice(), memory(), naive_timing(), zeros()}});
+}

@@ -1,0 +1,243 @@
+"""Generated blocks of the lessons: written, checked, and refused with file and line."""
+import contextlib
+import io
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from test_results import Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
+from course import lessons  # noqa: E402
+
+SOURCE = '''\
+// The idea; a brace { here and "quotes" do not count.
+#include <cstdio>
+#define OPEN {
+namespace simple {
+
+// Adds; this comment is not part of the listing.
+template <int kBlock>
+__global__ void __launch_bounds__(kBlock)
+add(const float* a, float* out, std::int64_t n) {
+    const char brace = '{';  // }
+    if (helper(n)) out[0] = 1'000.0f;
+    printf("} %d\\n", brace);
+}
+
+struct Point {
+    float x, y;
+};
+
+// snippet: launcher
+cudaError_t launch(const float* a, float* out, std::int64_t n, cudaStream_t stream) {
+    add<256><<<1, 256, 0, stream>>>(a, out, n);
+    return cudaGetLastError();
+}
+// /snippet
+
+inline int twice(int x) { return 2 * x; }
+inline float twice(float x) { return 2 * x; }
+int once(int x) noexcept { return x; }
+
+}  // namespace simple
+'''
+
+
+class Extracts(unittest.TestCase):
+    def test_function_with_template_line(self):
+        lines = lessons.extract(SOURCE, "add").split("\n")
+        self.assertEqual(lines[0], "template <int kBlock>")
+        self.assertEqual(lines[-1], "}")
+        self.assertEqual(len(lines), 7)
+
+    def test_body(self):
+        lines = lessons.extract(SOURCE, "add", body=True).split("\n")
+        self.assertEqual(lines[0], "const char brace = '{';  // }")
+        self.assertEqual(len(lines), 3)
+        self.assertEqual(lessons.extract(SOURCE, "once", body=True), "return x;")
+
+    def test_struct(self):
+        self.assertEqual(lessons.extract(SOURCE, "Point"), "struct Point {\n    float x, y;\n};")
+
+    def test_tag_and_function_without_its_marker_lines(self):
+        self.assertEqual(lessons.extract(SOURCE, "launcher"), lessons.extract(SOURCE, "launch"))
+        self.assertNotIn("snippet", lessons.extract(SOURCE, "all"))
+
+    def test_indented_code_is_dedented(self):
+        text = "struct S {\n    int f() {\n        return 1;\n    }\n};\n"
+        self.assertEqual(lessons.extract(text, "f"), "int f() {\n    return 1;\n}")
+        self.assertEqual(lessons.extract(text, "f", body=True), "return 1;")
+
+    def test_declarations_and_calls_are_not_definitions(self):
+        text = "int f(int);\nint g() { return f(1); }\nint f(int x)\n{\n    return x;\n}\n"
+        self.assertEqual(lessons.extract(text, "f"), "int f(int x)\n{\n    return x;\n}")
+
+    def test_function_after_preprocessor_line(self):
+        text = "#if A(x) && \\\n    B\nint f() { return 1; }\n#endif\n"
+        self.assertEqual(lessons.extract(text, "f"), "int f() { return 1; }")
+
+    def test_refusals(self):
+        for symbol, words in (("twice", "several definitions of 'twice' \\(lines 26, 27\\)"),
+                              ("printf", "no function"), ("nothing", "no function")):
+            with self.assertRaisesRegex(lessons.LessonError, words):
+                lessons.extract(SOURCE, symbol)
+        with self.assertRaisesRegex(lessons.LessonError, "has no end"):
+            lessons.extract("// snippet: a\nint x;\n", "a")
+
+
+class Pages(Folder):
+    def setUp(self):
+        super().setUp()
+        studies = [make_study(), make_study("sizes", "n")]
+        self.write(make_file(ladder() + sweep(), studies), "chapters/01_add/results/h200.json")
+        (self.folder / "chapters/01_add/01_simple.cu").write_text(SOURCE, encoding="utf-8")
+
+    def page(self, text, name="chapters/01_add/README.md"):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def run_lessons(self, *arguments):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = lessons.main([str(argument) for argument in arguments], self.folder)
+        return code, out.getvalue()
+
+    def written(self, text):
+        """The text after --update, which --check accepts and a second --update leaves alone."""
+        path = self.page(text)
+        code, out = self.run_lessons("--update")
+        self.assertEqual(code, 0, out)
+        result = path.read_text(encoding="utf-8")
+        self.assertEqual(self.run_lessons("--check")[0], 0)
+        self.assertNotIn("written", self.run_lessons("--update")[1])
+        return result
+
+    def refused(self, text, *words):
+        path = self.page(text)
+        code, out = self.run_lessons("--update")
+        self.assertEqual(code, 1)
+        for word in words:
+            self.assertIn(word, out)
+        self.assertEqual(path.read_text(encoding="utf-8"), text)
+
+    def test_table_of_a_sequence(self):
+        text = self.written("# A\n\n<!-- results: sequence columns=rate,check only=01-04 -->\n"
+                            "<!-- /results -->\nafter\n")
+        self.assertEqual(text.split("\n")[2:-1], [
+            "<!-- results: sequence columns=rate,check only=01-04 -->",
+            "| version | rate | check |", "|---|--:|--:|",
+            "| [01_simple](01_simple.cu) | 2000 GB/s | ok |", "| 02_vectors | 3800 GB/s | ok |",
+            "| 03_wrong | FAILED |  |", "| 04_new | skipped: needs compute capability 9.0 |  |", "",
+            "NVIDIA H200, CUDA 13.0, 2026-11-20, commit abc1234", "<!-- /results -->", "after"])
+
+    def table(self, options):
+        text = self.written(f"<!-- results: {options} -->\n<!-- /results -->\n")
+        return text.split("\n")[1:-4]
+
+    def test_tables_of_a_sweep(self):
+        self.assertEqual(self.table("sizes at=2^12,2^14"), [
+            "| n of the data | 01_simple GB/s | 02_vectors GB/s |", "|---|--:|--:|",
+            "| 2^12 | 100.0 | 150.0 |", "| 2^14 | 200.0 | 300.0 |"])
+        self.assertEqual(self.table("sizes at=2^12 columns=02,02.ratio:01")[0::2], [
+            "| n of the data | 02_vectors GB/s | 02_vectors over 01 |", "| 2^12 | 150.0 | 1.50x |"])
+        self.assertEqual(self.table("sizes at=2^12 columns=rate,of_limit only=01")[0::2], [
+            "| n of the data | 01_simple GB/s | 01_simple % of limit |",
+            "| 2^12 | 100.0 | 2.5 % |"])
+        self.assertEqual(self.table("sizes size=n:2^12 columns=rate,x_previous")[2:], [
+            "| [01_simple](01_simple.cu) | 100.0 GB/s | - |",
+            "| 02_vectors | 150.0 GB/s | 1.50x |"])
+
+    def test_values(self):
+        text = self.written(
+            "It runs at <!-- value: sequence 02 rate --><!-- /value -->, which is "
+            "<!-- value: sequence 02_vectors ratio:01_simple -->9<!-- /value -->, "
+            "<!-- value: sequence 02 time -->9<!-- /value -->, "
+            "<!-- value: sizes 02 of_limit size=n:2^14 -->9<!-- /value -->.\n")
+        for value in (">3800 GB/s<", ">1.90x<", ">3.311 us<", ">7.5 %<"):
+            self.assertIn(value, text)
+
+    def test_listing_is_inserted_then_replaced(self):
+        text = self.written("a\n<!-- snippet: 01_simple.cu once -->\nb\n")
+        self.assertEqual(text, "a\n<!-- snippet: 01_simple.cu once -->\n```cuda\n"
+                               "int once(int x) noexcept { return x; }\n```\nb\n")
+        self.assertEqual(self.written(text.replace("int once", "old text")), text)
+        empty = text.replace("int once(int x) noexcept { return x; }\n", "")
+        self.assertEqual(self.written(empty), text)
+
+    def test_text_after_a_listing_stays(self):
+        text = self.written("<!-- snippet: 01_simple.cu once -->\n\n```bash\nls\n```\n")
+        self.assertTrue(text.endswith("```\n\n```bash\nls\n```\n"))
+
+    def test_markers_in_code_are_text(self):
+        text = ("```text\n<!-- results: nothing -->\n<!-- snippet: no.cu no -->\n```\n~~~\n"
+                "<!-- needs: magic -->\n```\n~~~\n\n    <!-- value: a b c -->\n\n"
+                "Write `<!-- results: nothing -->` there.\n")
+        self.assertEqual(self.written(text), text)
+
+    def test_check_finds_stale_blocks(self):
+        path = self.page("x\n<!-- value: sequence 02 rate -->1 GB/s<!-- /value -->\n")
+        code, out = self.run_lessons("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("chapters/01_add/README.md:2: this value block is out of date", out)
+        self.assertIn("1 GB/s", path.read_text(encoding="utf-8"))
+
+    def test_refusals_name_file_and_line(self):
+        at = "chapters/01_add/README.md:2: "
+        for marker, word in (
+                ("<!-- results: none -->\n<!-- /results -->", "no study 'none'"),
+                ("<!-- results: sequence -->", "no <!-- /results -->"),
+                ("<!-- results: sequence file=no.json -->\n<!-- /results -->", "no such file"),
+                ("<!-- results: sequence columns=speed -->\n<!-- /results -->", "'speed'"),
+                ("<!-- results: sequence only=55 -->\n<!-- /results -->", "'55'"),
+                ("<!-- results: sequence width=3 -->\n<!-- /results -->", "'width='"),
+                ("<!-- results: sequence size=n:7 -->\n<!-- /results -->", "no row"),
+                ("<!-- results: sequence size=n -->\n<!-- /results -->", "size=n"),
+                ("<!-- /results -->", "closes nothing"),
+                ("<!-- value: sizes 02 rate -->1<!-- /value -->", "choose one"),
+                ("<!-- value: sequence 02 -->1<!-- /value -->", "3 words"),
+                ("<!-- value: sequence 02 rate -->1\n<!-- /value -->", "one line"),
+                ("<!-- snippet: no.cu x -->", "no such file: no.cu"),
+                ("<!-- snippet: 01_simple.cu x -->", "01_simple.cu: no function"),
+                ("<!-- snippet: 01_simple.cu -->", "FILE SYMBOL"),
+                ("<!-- snippet: 01_simple.cu once -->\n```cuda\nint", "no closing fence")):
+            with self.subTest(marker):
+                self.refused(f"text\n{marker}\n", at, word)
+
+    def test_one_bad_block_does_not_stop_the_others(self):
+        path = self.page("<!-- snippet: no.cu x -->\n<!-- snippet: 01_simple.cu once -->\n")
+        self.assertEqual(self.run_lessons("--update")[0], 1)
+        self.assertIn("return x;", path.read_text(encoding="utf-8"))
+
+    def test_pages_by_name(self):
+        bad = self.page("<!-- snippet: no.cu x -->\n", "docs/bad.md")
+        good = self.page("fine\n", "docs/good.md")
+        self.assertEqual(self.run_lessons("--check", good)[0], 0)
+        self.assertEqual(self.run_lessons("--check", bad)[0], 1)
+        self.assertEqual(self.run_lessons("--check")[0], 1)
+        self.assertEqual(self.run_lessons("--check", self.folder / "no.md")[0], 2)
+
+    def test_needs_and_teaches(self):
+        self.page("<!-- needs: C++ -->\n<!-- teaches: grid,\n  Block -->\n<!-- needs: block -->\n")
+        self.page("<!-- needs: grid, warp -->\n\n<!-- teaches: warp, C++ -->\n",
+                  "chapters/02_next/README.md")
+        code, out = self.run_lessons("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("chapters/01_add/README.md:1: needs 'c++', which is taught later "
+                      "(chapters/02_next/README.md:3)", out)
+        self.assertIn("chapters/02_next/README.md:1: needs 'warp', which is taught later", out)
+        self.assertNotIn("needs 'grid'", out)
+        self.assertNotIn("needs 'block'", out)
+        self.page("<!-- needs: magic -->\n", "chapters/02_next/README.md")
+        self.assertIn("needs 'magic', which no lesson teaches", self.run_lessons("--check")[1])
+
+    def test_several_rows_for_one_cell(self):
+        rows = sweep() + [make_row("01_simple", 5, study="sizes", size={"n": 2**12}, type="f64")]
+        self.write(make_file(rows, [make_study("sizes", "n")]), "chapters/01_add/results/h200.json")
+        self.refused("<!-- results: sizes -->\n<!-- /results -->\n", "several rows")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,133 @@
+"""Plots of synthetic result files: what is drawn, the same bytes twice, no matplotlib at all."""
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from test_results import ROOT, Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
+from course import plots  # noqa: E402
+
+PLOT = ROOT / "common" / "plot"
+PYTHON = plots.find_python(ROOT)
+needs_matplotlib = unittest.skipUnless(PYTHON, "no python with matplotlib on this machine")
+
+
+class Spread(unittest.TestCase):
+    def test_labels_keep_apart_and_in_order(self):
+        for places in ([0.5] * 5, [0.1, 0.11, 0.9, 0.95, 0.99], [1.0, 0.98], [0.3], []):
+            moved = plots.spread_out(places, 0.1)
+            self.assertEqual(sorted(range(len(places)), key=lambda k: (places[k], k)),
+                             sorted(range(len(places)), key=lambda k: moved[k]))
+            ordered = sorted(moved)
+            for low, high in zip(ordered, ordered[1:]):
+                self.assertGreaterEqual(high - low, 0.1 - 1e-9)
+            self.assertTrue(all(place <= 1 + 1e-9 for place in moved))
+
+    def test_labels_with_room_stay(self):
+        self.assertEqual(plots.spread_out([0.2, 0.6, 0.4], 0.1), [0.2, 0.6, 0.4])
+
+    def test_crowded_labels_stay_near(self):
+        moved = plots.spread_out([0.5, 0.5, 0.5], 0.1)
+        self.assertAlmostEqual(sum(moved) / 3, 0.5)
+
+
+class Draws(Folder):
+    def run_plot(self, *arguments, **environment):
+        return subprocess.run([sys.executable, str(PLOT), *map(str, arguments)], text=True,
+                              capture_output=True, check=False, cwd=self.folder,
+                              env={**os.environ, **environment})
+
+    def draw(self, data, *arguments):
+        """Draws the file and gives the names of what was written."""
+        self.write(data)
+        done = self.run_plot(*(arguments or ["h200.json"]))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = done.stdout.split()
+        for name in names:
+            self.assertGreater((self.folder / name).stat().st_size, 1000)
+        return names
+
+    @needs_matplotlib
+    def test_one_plot_a_study(self):
+        studies = [make_study(), make_study("sizes", "n"), make_study("none")]
+        data = make_file(ladder() + sweep(), studies)
+        self.assertEqual(self.draw(data), ["h200-sequence.svg", "h200-sizes.svg"])
+        names = self.draw(data, "h200.json", "--study", "sizes", "--out", "a/b",
+                          "--format", "svg,png")
+        self.assertEqual(names, ["a/b/h200-sizes.svg", "a/b/h200-sizes.png"])
+
+    @needs_matplotlib
+    def test_same_bytes_twice(self):
+        data = make_file(ladder() + sweep(), [make_study(), make_study("sizes", "n")])
+        first = [(self.folder / name).read_bytes() for name in self.draw(data)]
+        second = [(self.folder / name).read_bytes() for name in self.draw(data)]
+        self.assertEqual(first, second)
+        self.assertNotIn(b"<dc:date>", first[0])
+
+    @needs_matplotlib
+    def test_odd_files(self):
+        one = make_study("sizes", "n")
+        cases = (
+                ([make_row("01_wrong", verified=False)], make_study()),
+                ([make_row("01_once", 5, samples=1)], make_study()),
+                ([make_row("01_same", 5, spread=0, samples=9)], make_study()),
+                ([make_row("01_tiny", 1e-6), make_row("02_big", 4000)], make_study()),
+                ([make_row("01_a", 5, limit=None, of_limit=None)], make_study()),
+                (sweep()[:1], one),
+                ([dict(row, verified=False) for row in sweep()], one),
+                ([dict(row, size={"n": 0}) for row in sweep()[:1]], one),
+                ([dict(row, size={"n": 1000 + 7 * k}) for k, row in enumerate(sweep())], one))
+        for index, (rows, study) in enumerate(cases):
+            data = make_file([dict(row, study=study["name"]) for row in rows], [study])
+            if index % 2:
+                data["gpu"].update(dict.fromkeys(data["gpu"]))
+            self.write(data, f"{index}.json")
+        done = self.run_plot(*(f"{index}.json" for index in range(len(cases))))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.split()), len(cases))
+
+    @needs_matplotlib
+    def test_roofline(self):
+        data = make_file(ladder() + sweep(), [make_study(), make_study("sizes", "n")])
+        self.assertEqual(self.draw(data, "roofline", "h200.json"),
+                         ["h200-sequence-roofline.svg", "h200-sizes-roofline.svg"])
+        self.write(make_file([make_row("01_simple", 2000, flops=None)]))
+        done = self.run_plot("roofline", "h200.json")
+        self.assertEqual((done.returncode, done.stderr.strip()),
+                         (1, "h200.json: nothing to draw: no row with flops and bytes"))
+
+    @needs_matplotlib
+    def test_comparison(self):
+        self.write(make_file(ladder(), label="team07"), "other.json")
+        self.write(make_file(ladder(), gpu="T4"), "t4.json")
+        self.write(make_file(ladder()))
+        done = self.run_plot("compare", "h200.json", "other.json", "t4.json",
+                             "--svg", "c.svg", "--png", "c.png")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split()[-2:], ["c.svg", "c.png"])
+        self.assertTrue((self.folder / "c.png").exists())
+
+    def test_without_matplotlib_there_is_a_table(self):
+        self.write(make_file(ladder()))
+        (self.folder / "matplotlib.py").write_text("raise ImportError\n", encoding="utf-8")
+        done = self.run_plot("h200.json", PYTHONPATH=str(self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("3800 GB/s", done.stdout)
+        self.assertIn("no plots", done.stdout)
+        self.assertEqual(list(self.folder.glob("*.svg")), [])
+
+    def test_bad_usage(self):
+        self.write(make_file(ladder()))
+        for arguments in (["h200.json", "--format", "pdf"], ["none.json"], [],
+                          ["h200.json", "--study", "none"],
+                          ["h200.json", "../h200.json", "--out", "a"]):
+            done = self.run_plot(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertNotIn("Traceback", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

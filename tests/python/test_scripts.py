@@ -1,0 +1,593 @@
+"""Tests of chapters/run, tests/run, common/doctor and their modules, with fake tools and no GPU."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from typing import Dict, List
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "common" / "python"))
+
+from course import chapters, install, machine  # noqa: E402
+
+GPU = """
+machine.driver = lambda: machine.Driver(
+    "13.0", (machine.Gpu("NVIDIA H200", "9.0", 2**37),), "")
+"""
+NO_GPU = 'machine.driver = lambda: machine.Driver(None, (), "no NVIDIA driver found")\n'
+NO_NVCC = "machine.nvcc_candidates = lambda: []\n"
+NO_MATPLOTLIB = 'machine.PROBES["matplotlib"] = lambda: machine.Item("matplotlib", None)\n'
+
+# Starts a script as the shell would, after replacing what it would find on this machine.
+LAUNCH = """
+import runpy, sys
+root, patch, script = sys.argv[1:4]
+sys.path.insert(0, root + "/common/python")
+from course import install, machine
+found = machine.Item("matplotlib", "3.6", sys.executable)
+machine.PROBES["matplotlib"] = lambda: found
+for name in ("C++ compiler", "GoogleTest", "doxygen", "clang-format 14", "shellcheck"):
+    machine.PROBES[name] = lambda name=name: machine.Item(name, "20.0", "/usr/bin/fake")
+exec(patch)
+probe = machine.PROBES["matplotlib"]
+machine.probe_matplotlib = lambda: probe()
+machine.forget = lambda: None
+sys.argv[:] = sys.argv[3:]
+runpy.run_path(root + "/" + script, run_name="__main__")
+"""
+
+# Configures by writing a cache; builds a target by writing a script of its name into bin/.
+CMAKE = r'''
+import json, os, pathlib, sys
+words = sys.argv[1:]
+open(os.environ["CALLS"], "a").write("cmake " + " ".join(words) + "\n")
+root = pathlib.Path(os.environ["COURSE"])
+if words == ["--version"]:
+    print("cmake version 3.25.1"); sys.exit()
+def target_names():
+    names = ["00_first_steps", "01_vector_add", "01_vector_add_reference", "01_vector_add_test"]
+    return names + ["01_vector_add_exercise_" + file.name[0]
+                    for file in root.glob("chapters/01_vector_add/my/*.cu")]
+if "-S" in words:
+    folder = pathlib.Path(words[words.index("-B") + 1])
+    defined = dict(word[2:].split("=", 1) for word in words if word.startswith("-D"))
+    if os.environ.get("BAD_CMAKE"):
+        print("-- before\nCMake Error at CMakeLists.txt:3 (message):\n  toolkit too old")
+        sys.exit(1)
+    lines = ["%s:STRING=%s" % item for item in defined.items()]
+    lines += ["CMAKE_GENERATOR:INTERNAL=Ninja", "CMAKE_HOME_DIRECTORY:INTERNAL=" + str(root)]
+    lines += ["CMAKE_BUILD_TYPE:STRING=" + os.environ.get("BUILD_TYPE", "Release")]
+    (folder / "CMakeCache.txt").write_text("\n".join(lines) + "\n")
+    (folder / "build.ninja").write_text("\n".join(target_names()))
+    sys.exit()
+folder = pathlib.Path(words[words.index("--build") + 1])
+targets = words[words.index("--target") + 1:]
+known = (folder / "build.ninja").read_text().split()
+if targets == ["help"]:
+    print("\n".join(name + ": phony" for name in known)); sys.exit()
+targets = targets[:targets.index("--")]
+broken = [line for line in (folder / "CMakeCache.txt").read_text().splitlines()
+          if line.startswith("COURSE_BROKEN")][0].split("=")[1].split(";")
+chapter = root / "chapters" / "01_vector_add"
+files = [file for file in chapter.glob("*.cu") if file.stem not in broken]
+if "exercise" in targets[0]:
+    files = list(chapter.glob("my/*.cu"))
+code = 0
+for step, file in enumerate(files, 1):
+    print("[%d/%d] Building CUDA object CMakeFiles/x.dir/%s.o" % (step, len(files), file.name))
+    if "mistake" in file.read_text():
+        print("FAILED: CMakeFiles/x.dir/%s.o\nnvcc -c %s\n%s(3): error: expected a ';'"
+              % (file.name, file, file))
+        code = 1
+if code:
+    sys.exit(code)
+(folder / "bin" / "00_first_steps").mkdir(parents=True, exist_ok=True)
+program = "#!%s -IS\n" % sys.executable + os.environ.get("PROGRAM", """
+import json, os, sys
+print(os.path.basename(sys.argv[0]), *sys.argv[1:])
+if "--json" in sys.argv:
+    json.dump({"gpu": {"name": "NVIDIA H200"}, "environment": {"build_type": "Release"}},
+              open(sys.argv[sys.argv.index("--json") + 1], "w"))
+sys.exit(int(os.environ.get("EXIT", "0")))
+""")
+steps = ["00_first_steps/%s" % name for name in
+         ("01_hello", "02_vector_add", "03_launch_geometry", "06_device")]
+for name in steps + [name for name in targets if name not in ("all", "00_first_steps")]:
+    (folder / "bin" / name).write_text(program)
+    (folder / "bin" / name).chmod(0o755)
+'''
+
+CTEST = r'''
+import json, os, sys
+words = sys.argv[1:]
+open(os.environ["CALLS"], "a").write("ctest " + " ".join(words) + "\n")
+if os.environ.get("NO_TESTS"):
+    print("No tests were found!!!"); sys.exit(8)
+if "--show-only=json-v1" in words:
+    labels = {"name": "LABELS", "value": ["ch01.cuda"]}
+    print(json.dumps({"tests": [{"name": "gpu1", "properties": [labels]}, {"name": "host1"}]}))
+    sys.exit()
+case = '<testcase name="%s" status="%s">%s<system-out>%s</system-out></testcase>'
+skip = '<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>'
+out = "[ RUN ]\na_test.cpp:3: Skipped\nno NVIDIA driver found\n\n[ SKIPPED ]"
+cases = [case % ("gpu1", "notrun", skip, out)] * 2
+cases += [case % ("host1", "run", "", "test_x (A) ... skipped 'no C compiler'\n\nOK")]
+report = words[words.index("--output-junit") + 1]
+open(report, "w").write("<testsuite>%s</testsuite>" % "".join(cases))
+print("1/3 Test #1: gpu1 ...***Skipped\n\n100% tests passed, 0 tests failed out of 3\n\n"
+      "Total Test time (real) =   0.01 sec\n\n"
+      "The following tests did not run:\n\t  1 - gpu1 (Skipped)")
+'''
+
+PLOT = """
+import pathlib, sys
+if sys.argv[1] == "table":
+    print("RECORDED TABLE"); sys.exit()
+file = pathlib.Path(sys.argv[1])
+out = pathlib.Path(sys.argv[sys.argv.index("--out") + 1]) if "--out" in sys.argv else file.parent
+(out / (file.stem + "-sequence.svg")).write_text("<svg/>")
+print(out / (file.stem + "-sequence.svg"))
+"""
+
+# A driver library with one GPU; START is what cuInit returns.
+LIBCUDA = """
+#include <stddef.h>
+#include <string.h>
+int cuInit(unsigned flags) { return START; }
+int cuDriverGetVersion(int* version) { *version = 12080; return 0; }
+int cuDeviceGetCount(int* count) { *count = 1; return 0; }
+int cuDeviceGet(int* device, int index) { *device = index; return 0; }
+int cuDeviceGetName(char* name, int size, int device) { strcpy(name, "NVIDIA L4"); return 0; }
+int cuDeviceTotalMem_v2(size_t* bytes, int device) { *bytes = (size_t)24 << 30; return 0; }
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  *value = attribute == 75 ? 8 : 9;
+  return 0;
+}
+"""
+
+RECORDED = {"date": "2026-11-20T19:00:00Z", "commit": "abc1234", "gpu": {"name": "NVIDIA H200"}}
+EXERCISE = """# Exercise 1
+<details><summary>Hint 1</summary>
+
+Count the threads.
+</details>
+<details><summary>Hint 2</summary>
+
+Look at the tail.
+</details>
+"""
+
+
+class ScriptTest(unittest.TestCase):
+    """A copy of the scripts in a folder with a space in its name, with fake tools on PATH."""
+
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="course scripts "))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.root = (self.folder / "the course").resolve()
+        for name in ("chapters/run", "tests/run", "common/doctor"):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, self.root / name)
+        modules = self.root / "common" / "python" / "course"
+        modules.mkdir(parents=True)
+        for module in ("__init__", "machine", "install", "build", "chapters"):
+            shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
+        self.write("common/plot", PLOT)
+        self.write("chapters/00_first_steps/CMakeLists.txt", "")
+        self.chapter = self.root / "chapters" / "01_vector_add"
+        for name, text in {
+                "CMakeLists.txt": "", "README.md": "# Vector add\n", "01_one.cu": "// fine\n",
+                "02_two.cu": "// fine\n", "exercises/1_tail.cu": "// TODO\n",
+                "exercises/1_tail.md": EXERCISE, "exercises/solution/1_tail.cu": "// answer\n",
+                "results/h200.json": json.dumps(RECORDED)}.items():
+            self.write(f"chapters/01_vector_add/{name}", text)
+        self.tools = self.folder / "tools"
+        self.tool("cmake", CMAKE)
+        self.tool("ctest", CTEST)
+        self.tool("ninja", "print('1.11.1')")
+        self.tool("nvcc", "print('release 13.0, V13.0.88')")
+        for name in ("apt-get", "dnf", "brew", "sudo"):
+            self.tool(name, f"import os, sys; open(os.environ['CALLS'], 'a').write("
+                            f"'{name} ' + ' '.join(sys.argv[1:]) + '\\n'); sys.exit(100)")
+        self.calls_file = self.folder / "calls"
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def tool(self, name: str, text: str) -> None:
+        self.tools.mkdir(exist_ok=True)
+        (self.tools / name).write_text(f"#!{sys.executable} -IS\n{text}\n")
+        (self.tools / name).chmod(0o755)
+
+    def environment(self, extra: Dict[str, str]) -> Dict[str, str]:
+        hidden = ("CUDA", "SLURM", "CI", "CXX", "CMAKE", "COURSE", "PBS")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+        return {**kept, "PATH": f"{self.tools}:/usr/bin:/bin", "COURSE": str(self.root),
+                "CALLS": str(self.calls_file), "PYTHONDONTWRITEBYTECODE": "1", **extra}
+
+    def run_script(self, *words: str, patch: str = NO_GPU, code: int = 0, **extra: str) -> str:
+        """Run a script of the copy; its output, after the exit code was checked."""
+        command = [sys.executable, "-c", LAUNCH, str(self.root), patch, *words]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              stdin=subprocess.DEVNULL, env=self.environment(extra),
+                              cwd=str(self.folder), timeout=60, check=False)
+        self.assertEqual(done.returncode, code, done.stdout)
+        self.assertNotIn("Traceback", done.stdout)
+        return done.stdout
+
+    def calls(self) -> List[str]:
+        return self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
+
+    def results(self) -> List[Path]:
+        return sorted((self.root / "build" / "results").glob("*.json"))
+
+
+class RunTest(ScriptTest):
+    def test_gpu_run_writes_result_and_plot(self) -> None:
+        out = self.run_script("chapters/run", "1", "--label", "team07", "--", "--size", "2^24",
+                              patch=GPU)
+        self.assertIn("Architecture: 90a-real (the GPU of this machine).", out)
+        self.assertIn("01_vector_add --label team07 --source-hash", out)
+        self.assertIn("--size 2^24 --json", out)
+        self.assertEqual(len(self.results()), 1)
+        self.assertRegex(self.results()[0].name, r"^team07-01_vector_add-h200-\d{8}-\d{6}\.json$")
+        self.assertIn("h200", out.split("Wrote:")[1])
+        self.assertIn("-sequence.svg", out.split("Wrote:")[1])
+
+    def test_second_run_neither_configures_nor_installs(self) -> None:
+        self.run_script("chapters/run", "vector_add", patch=GPU)
+        self.calls_file.unlink()
+        self.run_script("chapters/run", "chapters/01_vector_add/", patch=GPU)
+        self.assertFalse([call for call in self.calls() if "-S" in call or "apt" in call])
+
+    def test_without_gpu_reference_and_recorded_table(self) -> None:
+        out = self.run_script("chapters/run", "01_vector_add")
+        self.assertIn("no NVIDIA driver found: nvcc compiles, the CPU reference runs.", out)
+        self.assertIn("RECORDED TABLE", out)
+        self.assertIn("01_vector_add_reference\n", out)
+        build = [call for call in self.calls() if "--build" in call and "help" not in call][0]
+        self.assertIn("--target 01_vector_add_reference 01_vector_add --", build)
+
+    def test_without_nvcc_host_backend(self) -> None:
+        out = self.run_script("chapters/run", "01", patch=NO_GPU + NO_NVCC)
+        self.assertIn("no NVIDIA driver found, nvcc not found: the CPU reference runs.", out)
+        self.assertTrue(any("-DCOURSE_BACKEND=host" in call for call in self.calls()))
+
+    def test_cpu_backend_says_that_it_is_not_there(self) -> None:
+        out = self.run_script("chapters/run", "01", "--backend", "cpu", patch=GPU)
+        self.assertIn("Backend: the CPU backend is not there yet: nvcc compiles", out)
+        self.assertIn("RECORDED TABLE", out)
+
+    def test_backend_cuda_without_gpu(self) -> None:
+        out = self.run_script("chapters/run", "01", "--backend", "cuda", code=3)
+        self.assertIn("no NVIDIA driver found", out)
+        self.run_script("chapters/run", "01", "--backend", "cuda", "--build-only")
+
+    def test_build_only_for_several_architectures(self) -> None:
+        self.run_script("chapters/run", "01", "--build-only", "--arch", "80,90")
+        self.assertTrue(any("-DCMAKE_CUDA_ARCHITECTURES=80-real;90a-real" in call
+                            for call in self.calls()))
+        out = self.run_script("chapters/run", "01", patch=GPU + NO_NVCC)
+        self.assertIn("no nvcc: using the programs in", out)
+        self.assertIn("Wrote:", out)
+
+    def test_user_architecture_wins(self) -> None:
+        out = self.run_script("chapters/run", "01", "--build-only", patch=GPU, CUDAARCHS="86")
+        self.assertIn("Architecture: 86 (CUDAARCHS).", out)
+
+    def test_old_gpu_and_old_toolkit(self) -> None:
+        old = GPU.replace("NVIDIA H200", "Tesla V100").replace("9.0", "7.0")
+        out = self.run_script("chapters/run", "01", "--backend", "cuda", patch=old, code=3)
+        self.assertIn("use CUDA 12.x", out)
+        self.tool("nvcc", "print('release 11.8, V11.8.89')")
+        out = self.run_script("chapters/run", "01", patch=NO_GPU)
+        self.assertIn("nvcc 11.8.89 is older than 12.0", out)
+
+    def test_one_broken_version_does_not_break_the_rest(self) -> None:
+        self.write("chapters/01_vector_add/02_two.cu", "mistake\n")
+        out = self.run_script("chapters/run", "01", patch=GPU, code=1)
+        self.assertIn("02_two.cu(3): error: expected a ';'", out)
+        self.assertIn("Did not compile: 02_two. Going on without.", out)
+        self.assertIn("Wrote:", out)
+        self.write("chapters/01_vector_add/02_two.cu", "// mended\n")
+        self.run_script("chapters/run", "01", patch=GPU)
+
+    def test_configure_error_shows_the_cause(self) -> None:
+        out = self.run_script("chapters/run", "01", code=1, BAD_CMAKE="1")
+        self.assertIn("toolkit too old", out)
+        self.assertNotIn("-- before", out)
+
+    def test_program_without_usable_gpu_falls_back(self) -> None:
+        program = "import sys\nsys.exit(0 if 'reference' in sys.argv[0] else 3)\n"
+        out = self.run_script("chapters/run", "01", patch=GPU, PROGRAM=program)
+        self.assertIn("RECORDED TABLE", out)
+
+    def test_failed_version_is_a_failed_run(self) -> None:
+        self.assertIn("Wrote:", self.run_script("chapters/run", "01", patch=GPU, EXIT="1", code=1))
+
+    def test_first_steps_run_in_order(self) -> None:
+        out = self.run_script("chapters/run", "00", patch=GPU)
+        self.assertLess(out.index("01_hello"), out.index("06_device"))
+        self.assertIn("04_errors", out.split("Next:")[1])
+        self.assertIn("its programs need a GPU", self.run_script("chapters/run", "0"))
+
+    def test_all_goes_on_after_a_failure(self) -> None:
+        self.write("chapters/01_vector_add/01_one.cu", "mistake\n")
+        out = self.run_script("chapters/run", "all", patch=GPU, code=1)
+        self.assertIn("Failed: 00_first_steps, 01_vector_add", out)
+
+    def test_unknown_name_and_bad_options(self) -> None:
+        out = self.run_script("chapters/run", "vector_ad", code=2)
+        self.assertIn("did you mean: 01_vector_add?", out)
+        self.assertEqual(len(out.splitlines()), 1)
+        self.run_script("chapters/run", "01", "--label", "a/b", code=2)
+        self.run_script("chapters/run", "01", "--hint", code=2)
+        self.run_script("chapters/run", "00", "--record", code=2)
+
+    def test_list_shows_progress(self) -> None:
+        self.assertRegex(self.run_script("chapters/run", "--list"),
+                         r"01_vector_add +- +- +0/1 +Vector add")
+        self.run_script("chapters/run", "01", patch=GPU)
+        self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU)
+        self.assertRegex(self.run_script("chapters/run", "--list"),
+                         r"01_vector_add +yes +1 +1/1 +Vector add")
+
+    def test_missing_matplotlib_only_costs_the_plots(self) -> None:
+        out = self.run_script("chapters/run", "01", patch=GPU + NO_MATPLOTLIB, SLURM_JOB_ID="7")
+        self.assertIn("matplotlib is missing: no plots will be drawn. To get it: ", out)
+        self.assertIn("Wrote:", out)
+        self.assertFalse([call for call in self.calls() if "install" in call])
+
+    def test_root_tries_to_install_once(self) -> None:
+        patch = (GPU + NO_MATPLOTLIB + "install.is_root = lambda: True\n"
+                 "install.pip_commands = lambda names: []\n")
+        out = self.run_script("chapters/run", "01", patch=patch)
+        self.assertIn("Could not install matplotlib", out)
+        self.assertTrue([call for call in self.calls() if call.startswith("apt-get update")])
+        self.calls_file.unlink()
+        self.run_script("chapters/run", "01", patch=patch)
+        self.assertFalse([call for call in self.calls() if "apt-get" in call])
+
+    def test_missing_compiler_without_root_is_one_line(self) -> None:
+        patch = NO_GPU + ("install.is_root = lambda: False\n"
+                          "machine.PROBES['C++ compiler'] = lambda: machine.Item('x', None)\n")
+        out = self.run_script("chapters/run", "01", patch=patch, code=1)
+        self.assertIn("sudo apt-get install -y --no-install-recommends g++ make", out)
+
+    def test_interrupt_leaves_one_line(self) -> None:
+        program = "import time\nprint('started', flush=True)\ntime.sleep(30)\n"
+        command = [sys.executable, "-c", LAUNCH, str(self.root), GPU, "chapters/run", "01"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, start_new_session=True, cwd=str(self.folder),
+                                   env=self.environment({"PROGRAM": program}))
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "started" in line:
+                break
+        time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGINT)
+        rest, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, rest)
+        self.assertIn("chapters/run: interrupted", rest)
+
+    def test_second_run_waits_for_the_lock(self) -> None:
+        (self.root / "build").mkdir()
+        with open(self.root / "build" / "cuda-90a.lock", "w") as file:
+            file.write("4711")
+            file.flush()
+            fcntl.flock(file, fcntl.LOCK_EX)
+            command = [sys.executable, "-c", LAUNCH, str(self.root), GPU, "chapters/run", "01"]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                                       env=self.environment({}), cwd=str(self.folder))
+            assert process.stdout is not None
+            for line in process.stdout:
+                if "waiting" in line:
+                    self.assertIn("process 4711", line)
+                    break
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0)
+
+
+class ExerciseTest(ScriptTest):
+    def test_copy_build_pass(self) -> None:
+        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU)
+        self.assertIn("copied to", out)
+        self.assertIn("Exercise 1: passed", out)
+        progress = json.loads((self.chapter / "my" / "progress.json").read_text())
+        self.assertEqual(progress["passed"], [1])
+
+    def test_own_file_is_never_overwritten(self) -> None:
+        self.write("chapters/01_vector_add/my/1_tail.cu", "mistake of mine\n")
+        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, code=1)
+        self.assertIn("Exercise 1: did not compile", out)
+        self.assertIn("1_tail.cu(3): error", out)
+        self.assertEqual((self.chapter / "my" / "1_tail.cu").read_text(), "mistake of mine\n")
+
+    def test_without_gpu_it_compiles(self) -> None:
+        out = self.run_script("chapters/run", "01", "--exercise", "1")
+        self.assertIn("Exercise 1 compiles. Checking it needs a GPU", out)
+
+    def test_failed_exercise_is_not_remembered(self) -> None:
+        self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, EXIT="1", code=1)
+        self.assertFalse((self.chapter / "my" / "progress.json").exists())
+
+    def test_hints_come_one_by_one(self) -> None:
+        said = [self.run_script("chapters/run", "01", "--exercise", "1", "--hint")
+                for _ in range(3)]
+        self.assertIn("Count the threads.", said[0])
+        self.assertIn("Look at the tail.", said[1])
+        self.assertIn("No more hints (2 in all)", said[2])
+
+    def test_solution(self) -> None:
+        out = self.run_script("chapters/run", "01", "--exercise", "1", "--solution")
+        self.assertIn("solution/1_tail.cu", out)
+        self.assertIn("// answer", out)
+
+    def test_unknown_exercise(self) -> None:
+        out = self.run_script("chapters/run", "01", "--exercise", "7", code=2)
+        self.assertIn("no exercise 7; there: 1", out)
+
+
+class RecordTest(ScriptTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write(".gitignore", "build/\nmy/\n.source_stamp\n__pycache__/\n")
+        for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b",
+                                                      "commit", "-q", "-m", "x"]):
+            subprocess.run(["git", *words], cwd=str(self.root), check=True,
+                           stdout=subprocess.DEVNULL)
+
+    def test_record_installs_result_and_plot(self) -> None:
+        out = self.run_script("chapters/run", "01", "--record", patch=GPU)
+        self.assertRegex(out, r"--commit [0-9a-f]+ --source-hash [0-9a-f]{64} --record")
+        recorded = json.loads((self.chapter / "results" / "h200.json").read_text())
+        self.assertEqual(recorded["environment"]["build_type"], "Release")
+        self.assertTrue((self.chapter / "results" / "h200-sequence.svg").exists())
+        self.run_script("chapters/run", "01", "--record", patch=GPU)  # own results do not count
+
+    def test_refusals_keep_the_old_record(self) -> None:
+        self.run_script("chapters/run", "01", "--record", patch=GPU, EXIT="1", code=1)
+        out = self.run_script("chapters/run", "01", "--record", patch=GPU, code=1,
+                              BUILD_TYPE="Debug", CUDAARCHS="80")
+        self.assertIn("Debug build", out)
+        self.write("chapters/01_vector_add/03_new.cu", "// untracked\n")
+        out = self.run_script("chapters/run", "01", "--record", patch=GPU, code=1)
+        self.assertIn("changed: chapters/01_vector_add/03_new.cu", out)
+        self.assertEqual(json.loads((self.chapter / "results" / "h200.json").read_text()), RECORDED)
+        (self.chapter / "03_new.cu").unlink()
+        self.run_script("chapters/run", "01", "--record", code=3)
+
+    def test_changed_sources_are_marked(self) -> None:
+        self.write("chapters/01_vector_add/01_one.cu", "// changed\n")
+        self.assertRegex(self.run_script("chapters/run", "01", patch=GPU), r"--commit \w+-dirty")
+
+    def test_stamp_stands_in_for_git(self) -> None:
+        self.run_script("chapters/run", "--stamp")
+        commit = json.loads((self.root / ".source_stamp").read_text())["commit"]
+        (self.root / ".git").rename(self.folder / "git")
+        out = self.run_script("chapters/run", "01", "--record", patch=GPU)
+        self.assertIn(f"--commit {commit}", out)
+        self.write("chapters/01_vector_add/01_one.cu", "// changed\n")
+        out = self.run_script("chapters/run", "01", "--record", patch=GPU, code=1)
+        self.assertIn("the sources are not those of .source_stamp", out)
+
+
+class TestsRunTest(ScriptTest):
+    def test_skips_are_loud_and_ctest_has_the_last_word(self) -> None:
+        out = self.run_script("tests/run")
+        self.assertIn("GPU tests: 0 run, 2 skipped (no NVIDIA driver found)", out)
+        self.assertIn("other tests: 1 run, 0 skipped", out)
+        self.assertIn("inside Python tests: 1 skipped (no C compiler)", out)
+        self.assertLess(out.index("GPU tests:"), out.index("100% tests passed"))
+        self.assertTrue(out.rstrip().endswith("1 - gpu1 (Skipped)"))
+
+    def test_one_chapter(self) -> None:
+        self.run_script("tests/run", "1")
+        self.assertTrue(any("-L ^ch01[.]" in call for call in self.calls()))
+        self.assertTrue(any("--target 01_vector_add 01_vector_add_reference 01_vector_add_test" in
+                            call for call in self.calls()))
+
+    def test_zero_tests_and_required_gpu_fail(self) -> None:
+        self.assertIn("no test ran", self.run_script("tests/run", code=8, NO_TESTS="1"))
+        out = self.run_script("tests/run", "--require-gpu", code=1)
+        self.assertIn("FAILED: --require-gpu", out)
+
+    def test_build_failure(self) -> None:
+        self.write("chapters/01_vector_add/02_two.cu", "mistake\n")
+        self.assertIn("02_two.cu(3): error", self.run_script("tests/run", code=1))
+
+    def test_sanitize(self) -> None:
+        self.assertIn("needs a GPU", self.run_script("tests/run", "--sanitize", code=3))
+        self.tool("compute-sanitizer", "import os, sys\n"
+                  "tool = os.environ['COURSE_SANITIZE']\n"
+                  "sys.exit(tool == 'racecheck' and tool in sys.argv)")
+        out = self.run_script("tests/run", "01", "--sanitize", patch=GPU, code=1)
+        self.assertRegex(out, r"01_vector_add_test +ok +FAILED +ok +ok")
+
+    def test_all_adds_host_and_every_architecture(self) -> None:
+        out = self.run_script("tests/run", "--all")
+        self.assertEqual(out.count("100% tests passed"), 2)
+        self.assertTrue(any("ARCHITECTURES=all-major" in call for call in self.calls()))
+
+
+class DoctorTest(ScriptTest):
+    def test_text_and_json(self) -> None:
+        out = self.run_script("common/doctor")
+        self.assertRegex(out, r"(?m)^nvcc +13\.0\.88 ")
+        self.assertRegex(out, r"(?m)^GPU +missing +no NVIDIA driver found")
+        facts = json.loads(self.run_script("common/doctor", "--json", patch=GPU))
+        self.assertEqual(facts["gpus"][0]["capability"], "9.0")
+        self.assertTrue(facts["items"]["CMake"]["ok"])
+
+    def test_old_cmake_is_named_with_its_fix(self) -> None:
+        self.tool("cmake", "print('cmake version 3.16.3')")
+        out = self.run_script("common/doctor", code=1)
+        self.assertRegex(out, r"CMake +3\.16\.3 .*older than 3\.24; .*-m venv .* install -q cmake")
+
+    def test_driver_older_than_toolkit(self) -> None:
+        patch = GPU.replace('"13.0"', '"12.4"') + (
+            "machine.probe_runtime = lambda: machine.Item('CUDA runtime', '13.0')\n")
+        self.assertIn("warning: the driver serves CUDA 12.4",
+                      self.run_script("common/doctor", patch=patch))
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_driver_library_is_asked(self) -> None:
+        (self.folder / "driver.c").write_text(LIBCUDA)
+        library = self.folder / "libcuda.so.1"
+        said = {}
+        for start in (0, 100, 803):
+            subprocess.run(["cc", "-shared", "-fPIC", f"-DSTART={start}", "-o", str(library),
+                            str(self.folder / "driver.c")], check=True)
+            said[start] = json.loads(self.run_script("common/doctor", "--json", patch="",
+                                                     LD_LIBRARY_PATH=str(self.folder)))
+        self.assertEqual(said[0]["gpus"], [{"name": "NVIDIA L4", "capability": "8.9",
+                                            "memory_bytes": 24 << 30}])
+        self.assertEqual(said[0]["items"]["CUDA driver"]["version"], "12.8")
+        self.assertIn("no NVIDIA GPU visible", said[100]["items"]["GPU"]["where"])
+        self.assertIn("CUDA error 803", said[803]["items"]["GPU"]["where"])
+
+    def test_slurm_and_colab_are_named(self) -> None:
+        out = self.run_script("common/doctor", SLURM_JOB_ID="1", COLAB_GPU="1")
+        self.assertIn("note: Slurm job", out)
+        self.assertIn("note: Colab", out)
+
+
+class ModuleTest(unittest.TestCase):
+    def test_short_names(self) -> None:
+        for name, short in {"NVIDIA H200": "h200", "NVIDIA GeForce RTX 4090": "rtx4090",
+                            "Tesla T4": "t4", "NVIDIA A100-SXM4-80GB": "a100sxm480gb"}.items():
+            self.assertEqual(machine.short_name(name), short)
+
+    def test_versions(self) -> None:
+        self.assertLess(machine.numbers("3.9.1"), machine.numbers("3.24"))
+        self.assertEqual(machine.cuda_version(12040), "12.4")
+        self.assertEqual(machine.arch_name("90"), "90a-real")
+        self.assertEqual(machine.arch_name("86"), "86-real")
+
+    def test_every_probe_has_a_fix(self) -> None:
+        for name in machine.PROBES:
+            if name != "architecture":
+                self.assertIn(name, install.PACKAGES)
+
+    def test_sources_leave_out_pages_and_results(self) -> None:
+        self.assertTrue(chapters.is_source("chapters/01_vector_add/01_one.cu"))
+        for name in ("chapters/01/README.md", "chapters/01/results/h200.json",
+                     "chapters/01/my/1.cu", "common/.hidden",
+                     "common/python/course/__pycache__/x.pyc"):
+            self.assertFalse(chapters.is_source(name), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
