@@ -21,8 +21,8 @@ Version memcpy_version(const std::string& id, Role role) {
   version.id = id;
   version.title = "cudaMemcpy, device to device";
   version.launch = [](const Problem& p, const Arguments& a) {
-    return cudaMemcpyAsync(a.outputs[0], a.inputs[0], static_cast<std::size_t>(4 * p.n()), cudaMemcpyDeviceToDevice,
-                           a.stream);
+    return cudaMemcpyAsync(a.outputs[0], a.inputs[0], static_cast<std::size_t>(4 * p.n()),
+                           cudaMemcpyDeviceToDevice, a.stream);
   };
   version.role = role;
   version.needs.capturable = false;
@@ -31,7 +31,9 @@ Version memcpy_version(const std::string& id, Role role) {
 
 Version copy_version(const std::string& id, Role role) {
   return {id, "copy, 16 bytes a thread",
-          [](const Problem& p, const Arguments& a) { return launch_copy(a.in<float>(0), a.out<float>(0), p.n(), a.stream); },
+          [](const Problem& p, const Arguments& a) {
+            return launch_copy(a.in<float>(0), a.out<float>(0), p.n(), a.stream);
+          },
           role};
 }
 
@@ -59,7 +61,8 @@ double empty_kernel_seconds(Bench& bench) {
   constexpr int launches = 1000;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
-  COURSE_CHECK(launch_empty(bench.stream()));  // loads the module: that must not happen while capturing
+  COURSE_CHECK(
+      launch_empty(bench.stream()));  // loads the module: that must not happen while capturing
   COURSE_CHECK(cudaStreamBeginCapture(bench.stream(), cudaStreamCaptureModeThreadLocal));
   for (int k = 0; k < launches; ++k) COURSE_CHECK(launch_empty(bench.stream()));
   COURSE_CHECK(cudaStreamEndCapture(bench.stream(), &graph));
@@ -83,7 +86,8 @@ Anchors measure_anchors(Bench& bench, const Plan& plan, std::int64_t bytes) {
   const CopyProblem copy(size, 1, Input::random);
   const ReadProblem read(size, 1, Input::random);
   const Version versions[] = {read_version("read", Role::limit), copy_version("copy", Role::limit),
-                              bulk_copy_version("bulk", Role::limit), memcpy_version("cudaMemcpy", Role::limit)};
+                              bulk_copy_version("bulk", Role::limit),
+                              memcpy_version("cudaMemcpy", Role::limit)};
   auto copy_sets = std::make_shared<Sets>(copy, bench.device().l2_bytes, bench.stream());
   std::vector<std::unique_ptr<Row>> rows;
   for (const Version& version : versions) {
@@ -110,12 +114,15 @@ Anchors measure_anchors(Bench& bench, const Plan& plan, std::int64_t bytes) {
 }
 
 Limit memory_limit(const Anchors& anchors, const Problem& problem) {
-  const double read_s = 1e-9 / anchors.read_gbs;              // per byte read
-  const double write_s = 2e-9 / anchors.copy_gbs - read_s;    // per byte written, beside as many reads
+  const double read_s = 1e-9 / anchors.read_gbs;  // per byte read
+  const double write_s =
+      2e-9 / anchors.copy_gbs - read_s;  // per byte written, beside as many reads
   const double seconds = problem.bytes_read() * read_s + problem.bytes_written() * write_s;
   char how[160];
-  std::snprintf(how, sizeof how, "measured: reads at %.0f GB/s, copies at %.0f GB/s, weighted by bytes read and written",
-                anchors.read_gbs, anchors.copy_gbs);
+  std::snprintf(
+      how, sizeof how,
+      "measured: reads at %.0f GB/s, copies at %.0f GB/s, weighted by bytes read and written",
+      anchors.read_gbs, anchors.copy_gbs);
   return {"read and write mix", problem.bytes() / seconds * 1e-9, "GB/s", how};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// \file
-/// The problems behind the anchors: what the memory of this GPU can do, measured with kernels that do nothing else.
+/// \file The problems behind the anchors: what the memory of this GPU can do, measured with kernels
+/// that do nothing else.
 
 #include "chapter.hpp"
 
@@ -27,8 +27,9 @@ class ReadProblem : public CopyProblem {
   void expected(int, double*) const override {}
 };
 
-/// cudaMemcpyAsync from device to device: what a user would pick to copy. Measured by plain launches: as a node of a
-/// graph it runs on the copy engine, which is slower (docs/how_we_measure.md).
+/// cudaMemcpyAsync from device to device: what a user would pick to copy. Measured by plain
+/// launches: as a node of a graph it runs on the copy engine, which is slower
+/// (docs/how_we_measure.md).
 Version memcpy_version(const std::string& id, Role role);
 /// The course's own copies and read, for studies that show them as rows.
 Version copy_version(const std::string& id, Role role);
@@ -37,7 +38,9 @@ Version read_version(const std::string& id, Role role);
 
 template <class P>
 MakeProblem make_problem() {
-  return [](const Size& size, std::uint64_t seed, Input input) { return std::make_unique<P>(size, seed, input); };
+  return [](const Size& size, std::uint64_t seed, Input input) {
+    return std::make_unique<P>(size, seed, input);
+  };
 }
 
 }  // namespace course

@@ -9,8 +9,9 @@
 
 namespace course {
 
-/// Device memory of exactly `bytes` bytes behind a pointer that lies `offset` bytes past a 256-byte boundary.
-/// Nothing is rounded up and nothing is carved from a pool, so compute-sanitizer sees an overrun of one byte.
+/// Device memory of exactly `bytes` bytes behind a pointer that lies `offset` bytes past a 256-byte
+/// boundary. Nothing is rounded up and nothing is carved from a pool, so compute-sanitizer sees an
+/// overrun of one byte.
 class Buffer {
  public:
   /// \throws Error when the device is out of memory.
@@ -24,8 +25,9 @@ class Buffer {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// Fills with 0xFF, which is NaN in every floating-point type, so that an element that nobody wrote is found.
-  /// Does nothing when the environment says COURSE_SANITIZE=initcheck: that tool looks for unwritten memory itself.
+  /// Fills with 0xFF, which is NaN in every floating-point type, so that an element that nobody
+  /// wrote is found. Does nothing when the environment says COURSE_SANITIZE=initcheck: that tool
+  /// looks for unwritten memory itself.
   void poison(cudaStream_t stream = nullptr);
 
  private:

@@ -1,66 +1,71 @@
-// The copy anchor of Hopper and later: bulk asynchronous copies move the data, threads only start them and wait.
-// Compiled for compute capability 9.0 alone. Chapter 09 teaches every line of it.
+// The copy anchor of Hopper and later: bulk asynchronous copies move the data, threads only start
+// them and wait. Compiled for compute capability 9.0 alone. Chapter 09 teaches every line of it.
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cuda/ptx>
 
 namespace course {
 namespace {
 
-constexpr int tile_bytes = 8192;
-constexpr int blocks_per_sm = 6;  // 6 x 8 KiB = 48 KiB in flight per SM
+namespace ptx = cuda::ptx;
 
-__device__ std::uint32_t shared_address(const void* p) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+constexpr int block_size = 128;
+constexpr int tile = 8 * block_size;  // floats: two float4 a thread
+constexpr int tile_bytes = tile * 4;
+constexpr int blocks_per_sm = 10;  // 10 x 4 KiB = 40 KiB in flight per SM
+
+__device__ unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-/// A block of one warp moves one tile: global -> shared -> global.
-__global__ void bulk_copy_kernel(const char* in, char* out, std::int64_t bytes) {
-  extern __shared__ __align__(128) char tile[];
+/// A block moves one tile: bulk copy into shared memory, 16-byte stores out of it. The cache policy
+/// makes the L2 write results back sooner (chapters/01_vector_add/80_limit.cu explains it).
+__global__ void __launch_bounds__(block_size) bulk_copy(const float* in, float* out) {
+  extern __shared__ __align__(128) float4 shared[];
   __shared__ std::uint64_t arrived;
-  const std::int64_t first = std::int64_t{blockIdx.x} * tile_bytes;
-  const auto count = static_cast<std::uint32_t>(bytes - first < tile_bytes ? bytes - first : tile_bytes);
-  if (threadIdx.x != 0) return;
-  asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(&arrived)) : "memory");
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(&arrived)), "r"(count)
-               : "memory");
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          shared_address(tile)),
-      "l"(in + first), "r"(count), "r"(shared_address(&arrived))
-      : "memory");
-  std::uint32_t done = 0;
-  while (done == 0) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * tile;
+  const int t = static_cast<int>(threadIdx.x);
+  if (t == 0) {
+    std::uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    ptx::mbarrier_init(&arrived, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &arrived,
+                                   tile_bytes);
     asm volatile(
-        "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.b32 %0, 1, 0, p; }"
-        : "=r"(done)
-        : "r"(shared_address(&arrived))
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
+        " [%0], [%1], %2, [%3], %4;"
+        :
+        : "r"(shared_address(shared)), "l"(in + first), "r"(tile_bytes),
+          "r"(shared_address(&arrived)), "l"(policy)
         : "memory");
   }
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(out + first),
-               "r"(shared_address(tile)), "r"(count)
-               : "memory");
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  __syncthreads();
+  while (!ptx::mbarrier_try_wait_parity(&arrived, 0)) {
+  }
+  float4* target = reinterpret_cast<float4*>(out + first);
+  target[t] = shared[t];
+  target[t + block_size] = shared[t + block_size];
 }
 
 }  // namespace
 
+/// Copies the whole tiles of n floats; the rest, less than 4 KiB, by cudaMemcpyAsync.
 cudaError_t launch_bulk_copy_90(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
-  const std::int64_t bytes = n / 4 * 16;
-  if (bytes == 0) return cudaSuccess;
-  // Dynamic shared memory beyond the tile limits the blocks per SM, and with them the bytes in flight.
-  constexpr int shared_bytes = 227 * 1024 / blocks_per_sm / 1024 * 1024 - 2048;
+  const std::int64_t blocks = n / tile;
+  // Dynamic shared memory beyond the tile limits the blocks per SM, and with them the bytes in
+  // flight.
+  constexpr int shared_bytes = (228 * 1024 / blocks_per_sm - 2048) / 128 * 128;
   static_assert(shared_bytes >= tile_bytes, "a tile fits");
-  cudaError_t error =
-      cudaFuncSetAttribute(bulk_copy_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  if (error != cudaSuccess) return error;
-  const auto blocks = static_cast<unsigned>((bytes + tile_bytes - 1) / tile_bytes);
-  bulk_copy_kernel<<<blocks, 32, shared_bytes, stream>>>(reinterpret_cast<const char*>(in),
-                                                         reinterpret_cast<char*>(out), bytes);
-  return cudaGetLastError();
+  if (blocks > 0) {
+    bulk_copy<<<static_cast<unsigned>(blocks), block_size, shared_bytes, stream>>>(in, out);
+    if (const cudaError_t error = cudaGetLastError()) return error;
+  }
+  const std::int64_t rest = n - blocks * tile;
+  if (rest == 0) return cudaSuccess;
+  return cudaMemcpyAsync(out + blocks * tile, in + blocks * tile,
+                         static_cast<std::size_t>(4 * rest), cudaMemcpyDeviceToDevice, stream);
 }
 
 }  // namespace course

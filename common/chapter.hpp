@@ -1,6 +1,6 @@
 #pragma once
-/// \file
-/// What a chapter declares: its studies, each a problem, a list of versions and a list of sizes. Host C++ only.
+/// \file What a chapter declares: its studies, each a problem, a list of versions and a list of
+/// sizes. Host C++ only.
 
 #include <cuda_runtime.h>
 
@@ -38,9 +38,9 @@ const char* name_of(Role role);
 
 /// What a version needs beyond any CUDA GPU.
 struct Needs {
-  int capability = 0;                   ///< 90: compute capability 9.0 or later
-  bool capturable = true;               ///< false: measured by plain launches, not by graph replay
-  std::int64_t max_n = INT64_MAX;       ///< largest dimension "n"
+  int capability = 0;              ///< 90: compute capability 9.0 or later
+  bool capturable = true;          ///< false: measured by plain launches, not by graph replay
+  std::int64_t max_n = INT64_MAX;  ///< largest dimension "n"
 };
 
 using MakeProblem = std::function<std::unique_ptr<Problem>(const Size&, std::uint64_t seed, Input)>;
@@ -57,10 +57,11 @@ struct Version {
   std::function<std::size_t(const Problem&)> workspace_bytes = {};
   /// Sizes that this version has no meaning for are left out; empty: takes all.
   std::function<bool(const Size&)> takes = {};
-  /// A problem of its own for a peer or limit that does something else with the same traffic; empty: the study's.
+  /// A problem of its own for a peer or limit that does something else with the same traffic;
+  /// empty: the study's.
   MakeProblem make = {};
-  /// Measures one sample its own way: gets a function that launches once, returns seconds. Only for showing how not to
-  /// measure (docs/how_we_measure.md); empty: the engine measures.
+  /// Measures one sample its own way: gets a function that launches once, returns seconds. Only for
+  /// showing how not to measure (docs/how_we_measure.md); empty: the engine measures.
   std::function<double(const std::function<void()>& launch, cudaStream_t stream)> timer = {};
 
   friend void PrintTo(const Version& version, std::ostream* out) { *out << version.id; }
@@ -76,18 +77,18 @@ struct Limit {
 
 /// What every run measures first, in the same process.
 struct Anchors {
-  double read_gbs = 0;         ///< read-only kernel
-  double copy_gbs = 0;         ///< fastest device-to-device copy: bytes read plus bytes written
-  std::string copy_by;         ///< which one was it
-  double empty_kernel_s = 0;   ///< one launch of an empty kernel in a replayed graph
+  double read_gbs = 0;        ///< read-only kernel
+  double copy_gbs = 0;        ///< fastest device-to-device copy: bytes read plus bytes written
+  std::string copy_by;        ///< which one was it
+  double empty_kernel_s = 0;  ///< one launch of an empty kernel in a replayed graph
 };
 
-/// Time for a problem's least traffic if reads run at the read-only rate and writes at the rate that the copy leaves
-/// them; in GB/s. The limit of every chapter that moves bytes.
+/// Time for a problem's least traffic if reads run at the read-only rate and writes at the rate
+/// that the copy leaves them; in GB/s. The limit of every chapter that moves bytes.
 Limit memory_limit(const Anchors& anchors, const Problem& problem);
 
 struct Study {
-  std::string name;   ///< "sequence" is the one that runs by default
+  std::string name;  ///< "sequence" is the one that runs by default
   std::string title;
   Type type = Type::f32;
   MakeProblem make;
@@ -101,7 +102,7 @@ struct Study {
 };
 
 struct Chapter {
-  std::string name;   ///< "01_vector_add"
+  std::string name;  ///< "01_vector_add"
   std::string title;
   std::vector<Study> studies;
 };
@@ -109,10 +110,12 @@ struct Chapter {
 /// Defined once by each chapter (versions.cpp): main and the tests share it.
 Chapter chapter();
 
-/// The program of a chapter: command line, checks, measurements, table, JSON. Returns the exit code.
+/// The program of a chapter: command line, checks, measurements, table, JSON. Returns the exit
+/// code.
 int run(int argc, char** argv, const Chapter& chapter);
 
 }  // namespace course
 
-/// Marks a launcher that may be missing from the link, so that one file that does not compile stops only its own row.
+/// Marks a launcher that may be missing from the link, so that one file that does not compile stops
+/// only its own row.
 #define COURSE_OPTIONAL __attribute__((weak))

@@ -12,19 +12,25 @@ const char* hint(cudaError_t error) {
       return "a block has 1 to 1024 threads, a grid at least one block, and shared memory must fit";
     case cudaErrorIllegalAddress:
       return "a kernel touched memory that is not its own; run it under compute-sanitizer";
-    case cudaErrorMemoryAllocation: return "try a smaller --size, or close other programs on this GPU";
+    case cudaErrorMemoryAllocation:
+      return "try a smaller --size, or close other programs on this GPU";
     case cudaErrorNoKernelImageForDevice:
       return "the program was built for another architecture; build it for this GPU";
     case cudaErrorInsufficientDriver:
       return "the NVIDIA driver is missing or older than this toolkit; see common/doctor";
-    case cudaErrorNoDevice: return "no NVIDIA GPU is visible; see common/doctor";
-    case cudaErrorInvalidDevice: return "--device counts from 0; nvidia-smi -L lists the devices";
+    case cudaErrorNoDevice:
+      return "no NVIDIA GPU is visible; see common/doctor";
+    case cudaErrorInvalidDevice:
+      return "--device counts from 0; nvidia-smi -L lists the devices";
     case cudaErrorLaunchTimeout:
-      return "a GPU that also drives a display stops kernels after some seconds; try a smaller --size";
+      return "a GPU that also drives a display stops kernels after some seconds; try a smaller "
+             "--size";
     case cudaErrorLaunchOutOfResources:
       return "too many registers or too much shared memory for this block size";
-    case cudaErrorAssert: return "an assert in a kernel failed; its text is above";
-    default: return "";
+    case cudaErrorAssert:
+      return "an assert in a kernel failed; its text is above";
+    default:
+      return "";
   }
 }
 
@@ -38,10 +44,11 @@ std::string describe(cudaError_t error) {
 
 void check(cudaError_t error, const char* call, const char* file, int line) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // an error that is not sticky must not be reported a second time by a later call
+  cudaGetLastError();  // an error that is not sticky must not be reported a second time by a later
+                       // call
   const char* slash = std::strrchr(file, '/');
-  throw Error(std::string(slash ? slash + 1 : file) + ":" + std::to_string(line) + ": " + call + ": " +
-              describe(error));
+  throw Error(std::string(slash ? slash + 1 : file) + ":" + std::to_string(line) + ": " + call +
+              ": " + describe(error));
 }
 
 }  // namespace course

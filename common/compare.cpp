@@ -28,8 +28,8 @@ Mismatch compare(const T* got, const double* want, std::int64_t count, Tolerance
 /// What a wrong first element often means.
 const char* hint(const Mismatch& mismatch, std::int64_t count) {
   if (std::isnan(mismatch.got)) {
-    const bool tail = mismatch.first > 0 &&
-                      mismatch.count == static_cast<std::uint64_t>(count - mismatch.first);
+    const bool tail =
+        mismatch.first > 0 && mismatch.count == static_cast<std::uint64_t>(count - mismatch.first);
     return tail ? " (NaN up to the end: the tail was never written?)" : " (NaN: never written?)";
   }
   return "";
@@ -38,7 +38,8 @@ const char* hint(const Mismatch& mismatch, std::int64_t count) {
 }  // namespace
 
 template <class T>
-Mismatch close(const T* got, const double* want, std::int64_t count, double absolute, double relative) {
+Mismatch close(const T* got, const double* want, std::int64_t count, double absolute,
+               double relative) {
   return compare(got, want, count, {absolute, relative, false});
 }
 

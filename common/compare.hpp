@@ -1,6 +1,6 @@
 #pragma once
-/// \file
-/// The two comparators. The same test of one element runs on the host (unit tests, references) and on the device.
+/// \file The two comparators. The same test of one element runs on the host (unit tests,
+/// references) and on the device.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,8 @@ struct Mismatch {
   bool ok() const { return count == 0; }
 };
 
-/// True if got is as close to want as the tolerance asks. NaN and infinity are never close, not even to themselves.
+/// True if got is as close to want as the tolerance asks. NaN and infinity are never close, not
+/// even to themselves.
 template <class T>
 COURSE_HOST_DEVICE bool element_matches(T got, double want, Tolerance tolerance, double* error) {
   const double difference = static_cast<double>(got) - want;
@@ -26,7 +27,8 @@ COURSE_HOST_DEVICE bool element_matches(T got, double want, Tolerance tolerance,
   const double magnitude = want < 0 ? -want : want;
   if (tolerance.bits) {
     const T exact = static_cast<T>(want);
-    return got == exact && (got != T{0} || 1 / static_cast<double>(got) == 1 / want);  // -0 is not +0
+    return got == exact &&
+           (got != T{0} || 1 / static_cast<double>(got) == 1 / want);  // -0 is not +0
   }
   const double bound = tolerance.absolute + tolerance.relative * magnitude;
   return *error <= bound && bound <= 1.7976931348623157e308;  // false for a NaN error or bound
@@ -34,7 +36,8 @@ COURSE_HOST_DEVICE bool element_matches(T got, double want, Tolerance tolerance,
 
 /// |got - want| <= absolute + relative * |want| for every element, on the host.
 template <class T>
-Mismatch close(const T* got, const double* want, std::int64_t count, double absolute, double relative);
+Mismatch close(const T* got, const double* want, std::int64_t count, double absolute,
+               double relative);
 
 /// The same bit pattern in every element (NaN fails all the same), on the host.
 template <class T>

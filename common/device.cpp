@@ -22,7 +22,8 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// cudaDeviceProp lost its clock fields in CUDA 13; the attributes stayed. They are 0 on some virtual GPUs.
+/// cudaDeviceProp lost its clock fields in CUDA 13; the attributes stayed. They are 0 on some
+/// virtual GPUs.
 std::optional<double> peak_dram_gbs(int device) {
   const double kilohertz = attribute(cudaDevAttrMemoryClockRate, device);
   const double bits = attribute(cudaDevAttrGlobalMemoryBusWidth, device);
@@ -60,8 +61,8 @@ Device open_device(int index) {
   const cudaError_t found = cudaGetDeviceCount(&count);
   if (found != cudaSuccess) no_device(found, driver);
   if (index < 0 || index >= count) {
-    throw Error("--device " + std::to_string(index) + ": this machine has " + std::to_string(count) +
-                    " GPU(s), counted from 0",
+    throw Error("--device " + std::to_string(index) + ": this machine has " +
+                    std::to_string(count) + " GPU(s), counted from 0",
                 2);
   }
   COURSE_CHECK(cudaSetDevice(index));

@@ -1,24 +1,26 @@
-#include "device_ops.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "buffer.hpp"
 #include "check.hpp"
+#include "device_ops.hpp"
 #include "input.hpp"
 
 namespace course {
 
-cudaError_t launch_bulk_copy_90(const float*, float*, std::int64_t, cudaStream_t) __attribute__((weak));
+cudaError_t launch_bulk_copy_90(const float*, float*, std::int64_t, cudaStream_t)
+    __attribute__((weak));
 
 namespace {
 
 constexpr int block_size = 256;
 
-/// Enough blocks for n threads, at most what keeps a large GPU busy: the kernels below stride over the grid.
+/// Enough blocks for n threads, at most what keeps a large GPU busy: the kernels below stride over
+/// the grid.
 unsigned grid_for(std::int64_t n) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>((n + block_size - 1) / block_size, 1, 1 << 14));
+  return static_cast<unsigned>(
+      std::clamp<std::int64_t>((n + block_size - 1) / block_size, 1, 1 << 14));
 }
 
 template <class T>
@@ -37,7 +39,8 @@ struct Found {
 };
 
 template <class T>
-__global__ void compare_kernel(const T* got, const double* want, std::int64_t n, Tolerance tolerance, Found* found) {
+__global__ void compare_kernel(const T* got, const double* want, std::int64_t n,
+                               Tolerance tolerance, Found* found) {
   const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
   double largest = 0;
   for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
@@ -50,12 +53,14 @@ __global__ void compare_kernel(const T* got, const double* want, std::int64_t n,
     }
   }
   if (largest > 0) {
-    atomicMax(&found->largest_error, static_cast<unsigned long long>(__double_as_longlong(largest)));
+    atomicMax(&found->largest_error,
+              static_cast<unsigned long long>(__double_as_longlong(largest)));
   }
 }
 
 template <class T>
-Mismatch compare_typed(const T* got, const double* want, std::int64_t n, Tolerance tolerance, cudaStream_t stream) {
+Mismatch compare_typed(const T* got, const double* want, std::int64_t n, Tolerance tolerance,
+                       cudaStream_t stream) {
   Found found{0, std::numeric_limits<unsigned long long>::max(), 0};
   Buffer device(sizeof found);
   auto* target = static_cast<Found*>(device.data());
@@ -74,7 +79,8 @@ Mismatch compare_typed(const T* got, const double* want, std::int64_t n, Toleran
   mismatch.first = static_cast<std::int64_t>(found.first);
   T element{};
   COURSE_CHECK(cudaMemcpy(&element, got + mismatch.first, sizeof(T), cudaMemcpyDeviceToHost));
-  COURSE_CHECK(cudaMemcpy(&mismatch.want, want + mismatch.first, sizeof(double), cudaMemcpyDeviceToHost));
+  COURSE_CHECK(
+      cudaMemcpy(&mismatch.want, want + mismatch.first, sizeof(double), cudaMemcpyDeviceToHost));
   mismatch.got = static_cast<double>(element);
   return mismatch;
 }
@@ -109,11 +115,16 @@ __global__ void spin_kernel(std::int64_t cycles, std::int64_t* passed) {
 template <class F>
 auto with_type(Type type, F f) {
   switch (type) {
-    case Type::f64: return f(static_cast<double*>(nullptr));
-    case Type::i32: return f(static_cast<std::int32_t*>(nullptr));
-    case Type::u32: return f(static_cast<std::uint32_t*>(nullptr));
-    case Type::i64: return f(static_cast<std::int64_t*>(nullptr));
-    case Type::f32: break;
+    case Type::f64:
+      return f(static_cast<double*>(nullptr));
+    case Type::i32:
+      return f(static_cast<std::int32_t*>(nullptr));
+    case Type::u32:
+      return f(static_cast<std::uint32_t*>(nullptr));
+    case Type::i64:
+      return f(static_cast<std::int64_t*>(nullptr));
+    case Type::f32:
+      break;
   }
   return f(static_cast<float*>(nullptr));
 }
@@ -124,13 +135,14 @@ void fill(const Array& array, Input input, void* data, cudaStream_t stream) {
   if (array.count == 0) return;
   with_type(array.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    fill_kernel<<<grid_for(array.count), block_size, 0, stream>>>(static_cast<T*>(data), array.count, input,
-                                                                  array.seed);
+    fill_kernel<<<grid_for(array.count), block_size, 0, stream>>>(static_cast<T*>(data),
+                                                                  array.count, input, array.seed);
   });
   COURSE_CHECK(cudaGetLastError());
 }
 
-Mismatch compare(const Array& array, const void* got, const double* want, Tolerance tolerance, cudaStream_t stream) {
+Mismatch compare(const Array& array, const void* got, const double* want, Tolerance tolerance,
+                 cudaStream_t stream) {
   if (array.count == 0) return {};
   return with_type(array.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;

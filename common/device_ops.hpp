@@ -1,6 +1,6 @@
 #pragma once
-/// \file
-/// The few kernels that the course itself needs: inputs, comparison, and the anchors of the measurements.
+/// \file The few kernels that the course itself needs: inputs, comparison, and the anchors of the
+/// measurements.
 
 #include <cuda_runtime.h>
 
@@ -15,7 +15,8 @@ namespace course {
 void fill(const Array& array, Input input, void* data, cudaStream_t stream);
 
 /// Compares a device array with a device array of doubles; waits for the result.
-Mismatch compare(const Array& array, const void* got, const double* want, Tolerance tolerance, cudaStream_t stream);
+Mismatch compare(const Array& array, const void* got, const double* want, Tolerance tolerance,
+                 cudaStream_t stream);
 
 /// A launch that does nothing.
 cudaError_t launch_empty(cudaStream_t stream);
@@ -30,7 +31,8 @@ cudaError_t launch_copy(const float* in, float* out, std::int64_t n, cudaStream_
 /// cudaErrorNotSupported on older GPUs and in builds without that architecture.
 cudaError_t launch_bulk_copy(const float* in, float* out, std::int64_t n, cudaStream_t stream);
 
-/// One thread that spins for `cycles` SM clock cycles and writes what passed: {SM cycles, nanoseconds}.
+/// One thread that spins for `cycles` SM clock cycles and writes what passed: {SM cycles,
+/// nanoseconds}.
 cudaError_t launch_spin(std::int64_t cycles, std::int64_t* passed, cudaStream_t stream);
 
 }  // namespace course

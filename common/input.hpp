@@ -1,7 +1,6 @@
 #pragma once
-/// \file
-/// Counter-based inputs: element i of an array is a pure function of (family, seed, i), the same on the host and on
-/// the device, so that no array of inputs ever has to be copied or kept.
+/// \file Counter-based inputs: element i of an array is a pure function of (family, seed, i), the
+/// same on the host and on the device, so that no array of inputs ever has to be copied or kept.
 
 #include <cstdint>
 
@@ -15,7 +14,8 @@
 
 namespace course {
 
-/// 64 well mixed bits from a counter (the finaliser of SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
+/// 64 well mixed bits from a counter (the finaliser of SplitMix64: Steele, Lea, Flood, OOPSLA
+/// 2014).
 COURSE_HOST_DEVICE inline std::uint64_t mix(std::uint64_t seed, std::uint64_t i) {
   std::uint64_t z = (i + 1) * 0x9E3779B97F4A7C15ull + seed * 0xD1B54A32D192ED03ull;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -34,14 +34,22 @@ COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i) {
   const std::uint64_t bits = mix(seed, static_cast<std::uint64_t>(i));
   constexpr bool is_integer = static_cast<T>(0.5) == static_cast<T>(0);
   switch (input) {
-    case Input::integers: return static_cast<T>(static_cast<int>(bits >> 60) - (is_integer ? 0 : 8));
-    case Input::equal: return static_cast<T>(1);
-    case Input::ascending: return static_cast<T>(i % (1 << 24));
-    case Input::descending: return static_cast<T>((1 << 24) - 1 - i % (1 << 24));
-    case Input::few_distinct: return static_cast<T>(bits >> 62);
-    case Input::denormal: return static_cast<T>(uniform(bits) * 0x1p-126);
-    case Input::large: return static_cast<T>(is_integer ? bits >> 36 : uniform(bits) * 0x1p120);
-    case Input::random: break;
+    case Input::integers:
+      return static_cast<T>(static_cast<int>(bits >> 60) - (is_integer ? 0 : 8));
+    case Input::equal:
+      return static_cast<T>(1);
+    case Input::ascending:
+      return static_cast<T>(i % (1 << 24));
+    case Input::descending:
+      return static_cast<T>((1 << 24) - 1 - i % (1 << 24));
+    case Input::few_distinct:
+      return static_cast<T>(bits >> 62);
+    case Input::denormal:
+      return static_cast<T>(uniform(bits) * 0x1p-126);
+    case Input::large:
+      return static_cast<T>(is_integer ? bits >> 36 : uniform(bits) * 0x1p120);
+    case Input::random:
+      break;
   }
   return is_integer ? static_cast<T>(bits >> 33) : static_cast<T>(uniform(bits));
 }

@@ -95,12 +95,34 @@ bool Json::break_line() {
   return true;
 }
 
+namespace {
+
+std::string temporary_name(const std::string& path) {
+  return path + ".part" + std::to_string(getpid());
+}
+
+}  // namespace
+
+void check_writable(const std::string& path) {
+  const std::string temporary = temporary_name(path);
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) {
+    throw Error("cannot write " + path + ": " + std::strerror(errno) +
+                    "; name a file in a folder that exists and has room",
+                4);
+  }
+  std::fclose(file);
+  std::remove(temporary.c_str());
+}
+
 void write_file(const std::string& path, const std::string& contents) {
-  const std::string temporary = path + ".part" + std::to_string(getpid());
+  const std::string temporary = temporary_name(path);
   const auto fail = [&](const std::string& what) {
     const std::string why = std::strerror(errno);
     std::remove(temporary.c_str());
-    throw Error("cannot " + what + " " + path + ": " + why + "; the results are in the table above only", 4);
+    throw Error(
+        "cannot " + what + " " + path + ": " + why + "; the results are in the table above only",
+        4);
   };
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
   if (file == nullptr) fail("write");

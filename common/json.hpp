@@ -9,11 +9,12 @@
 
 namespace course {
 
-/// Builds a JSON document in order. Numbers that are not finite become null; keys and strings are escaped.
+/// Builds a JSON document in order. Numbers that are not finite become null; keys and strings are
+/// escaped.
 ///
 ///     Json json;
-///     json.begin_object().key("n").value(3).key("times").value(std::vector<double>{1, 2}).end_object();
-///     json.text();
+///     json.begin_object().key("n").value(3).key("times").value(std::vector<double>{1,
+///     2}).end_object(); json.text();
 class Json {
  public:
   Json& begin_object() { return open('{'); }
@@ -52,8 +53,13 @@ class Json {
   bool after_key_ = false;
 };
 
-/// Writes a file so that a reader sees the old contents or the new, never a part: to a temporary file beside it, then
-/// renamed. \throws Error with exit code 4 and one line; an existing file is left as it was.
+/// Finds out before a long run whether write_file() could write there. \throws Error as
+/// write_file() does.
+void check_writable(const std::string& path);
+
+/// Writes a file so that a reader sees the old contents or the new, never a part: to a temporary
+/// file beside it, then renamed. \throws Error with exit code 4 and one line; an existing file is
+/// left as it was.
 void write_file(const std::string& path, const std::string& contents);
 
 }  // namespace course

@@ -10,9 +10,12 @@
 namespace course {
 namespace {
 
-constexpr int l2_times = 3;       // data that exceeds the cache this many times leaves nothing behind in it
-constexpr int max_sets = 2048;    // beyond this a read pass before each sample empties the cache instead
-constexpr int max_plain = 400;    // launches in one sample without a graph: the launch queue holds about 1000
+constexpr int l2_times =
+    3;  // data that exceeds the cache this many times leaves nothing behind in it
+constexpr int max_sets =
+    2048;  // beyond this a read pass before each sample empties the cache instead
+constexpr int max_plain =
+    400;  // launches in one sample without a graph: the launch queue holds about 1000
 
 std::int64_t align_up(std::int64_t value, std::int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
@@ -34,7 +37,8 @@ std::int64_t set_bytes(const Problem& problem, std::vector<std::int64_t>* offset
 }
 
 int set_count(std::int64_t bytes, std::int64_t l2_bytes) {
-  return static_cast<int>(std::clamp<std::int64_t>((l2_times * l2_bytes + bytes - 1) / bytes, 1, max_sets));
+  return static_cast<int>(
+      std::clamp<std::int64_t>((l2_times * l2_bytes + bytes - 1) / bytes, 1, max_sets));
 }
 
 LaunchShape shape_of(cudaGraph_t graph) {
@@ -52,11 +56,13 @@ LaunchShape shape_of(cudaGraph_t graph) {
     cudaKernelNodeParams kernel{};
     cudaFuncAttributes attributes{};
     int blocks = 0;
-    const auto threads = [&] { return static_cast<int>(kernel.blockDim.x * kernel.blockDim.y * kernel.blockDim.z); };
+    const auto threads = [&] {
+      return static_cast<int>(kernel.blockDim.x * kernel.blockDim.y * kernel.blockDim.z);
+    };
     if (cudaGraphKernelNodeGetParams(node, &kernel) != cudaSuccess ||
         cudaFuncGetAttributes(&attributes, kernel.func) != cudaSuccess ||
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.func, threads(), kernel.sharedMemBytes) !=
-            cudaSuccess) {
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.func, threads(),
+                                                      kernel.sharedMemBytes) != cudaSuccess) {
       cudaGetLastError();  // a library's kernel may not tell; its shape stays unknown
       continue;
     }
@@ -66,7 +72,8 @@ LaunchShape shape_of(cudaGraph_t graph) {
     shape.grid = kernel.gridDim;
     shape.block = kernel.blockDim;
     shape.registers = attributes.numRegs;
-    shape.shared_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes + kernel.sharedMemBytes);
+    shape.shared_bytes =
+        static_cast<std::int64_t>(attributes.sharedSizeBytes + kernel.sharedMemBytes);
     shape.blocks_per_sm = blocks;
   }
   return shape;
@@ -89,7 +96,8 @@ Sets::Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream) {
     const Arguments target = arguments(set, stream);
     int k = 0;
     for (Array array : problem.inputs()) {
-      array.seed += 1000003u * static_cast<unsigned>(set);  // set 0 holds the inputs that are checked
+      array.seed +=
+          1000003u * static_cast<unsigned>(set);  // set 0 holds the inputs that are checked
       fill(array, problem.input(), target.inputs[static_cast<std::size_t>(k++)], stream);
     }
     poison_outputs(set, stream);
@@ -100,7 +108,8 @@ Sets::Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream) {
 std::int64_t Sets::bytes_needed(const Problem& problem, std::int64_t l2_bytes) {
   const std::int64_t bytes = set_bytes(problem, nullptr);
   std::int64_t references = 0;
-  for (const Array& array : problem.outputs()) references += array.count * std::int64_t{sizeof(double)};
+  for (const Array& array : problem.outputs())
+    references += array.count * std::int64_t{sizeof(double)};
   return align_up(bytes, 2 << 20) * set_count(bytes, l2_bytes) + references;
 }
 
@@ -140,8 +149,9 @@ References::References(const Problem& problem, cudaStream_t stream) : outputs_(p
 
 std::string References::mismatch(const Arguments& arguments, double* largest_error) const {
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
-    const Mismatch found = compare(outputs_[k], arguments.outputs[k],
-                                   static_cast<const double*>(values_[k].data()), tolerances_[k], arguments.stream);
+    const Mismatch found =
+        compare(outputs_[k], arguments.outputs[k], static_cast<const double*>(values_[k].data()),
+                tolerances_[k], arguments.stream);
     if (largest_error) *largest_error = std::max(*largest_error, found.largest_error);
     if (!found.ok()) return text(found, outputs_[k].count, outputs_[k].name);
   }
@@ -151,12 +161,14 @@ std::string References::mismatch(const Arguments& arguments, double* largest_err
 // ---- Bench ----
 
 Bench::Bench(const Device& device)
-    : device_(device), scratch_(static_cast<std::size_t>(l2_times * std::max<std::int64_t>(device.l2_bytes, 1 << 20))) {
+    : device_(device),
+      scratch_(
+          static_cast<std::size_t>(l2_times * std::max<std::int64_t>(device.l2_bytes, 1 << 20))) {
   COURSE_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   COURSE_CHECK(cudaMallocHost(reinterpret_cast<void**>(&passed_), 2 * sizeof *passed_));
   passed_[0] = passed_[1] = 0;
-  fill({"scratch", static_cast<std::int64_t>(scratch_.bytes() / 4), Type::f32, 7}, Input::random, scratch_.data(),
-       stream_);
+  fill({"scratch", static_cast<std::int64_t>(scratch_.bytes() / 4), Type::f32, 7}, Input::random,
+       scratch_.data(), stream_);
   COURSE_CHECK(cudaStreamSynchronize(stream_));
 }
 
@@ -168,12 +180,15 @@ Bench::~Bench() {
 
 void Bench::flush_l2() {
   auto* floats = static_cast<float*>(scratch_.data());
-  COURSE_CHECK(launch_read(floats, floats, static_cast<std::int64_t>(scratch_.bytes() / 4), stream_));
+  COURSE_CHECK(
+      launch_read(floats, floats, static_cast<std::int64_t>(scratch_.bytes() / 4), stream_));
 }
 
 void Bench::hold(double seconds) {
-  constexpr double cycles_per_second = 2e9;  // close enough on every GPU since 2018; only the length depends on it
-  COURSE_CHECK(launch_spin(static_cast<std::int64_t>(seconds * cycles_per_second), passed_, stream_));
+  constexpr double cycles_per_second =
+      2e9;  // close enough on every GPU since 2018; only the length depends on it
+  COURSE_CHECK(
+      launch_spin(static_cast<std::int64_t>(seconds * cycles_per_second), passed_, stream_));
 }
 
 std::optional<double> Bench::clock_mhz() const {
@@ -210,7 +225,8 @@ void Row::poison() { sets_->poison_outputs(0, bench_.stream()); }
 
 void Row::enqueue() {
   for (int k = 0; k < launches_; ++k) {
-    COURSE_CHECK(version_.launch(problem_, arguments_[static_cast<std::size_t>(k) % arguments_.size()]));
+    COURSE_CHECK(
+        version_.launch(problem_, arguments_[static_cast<std::size_t>(k) % arguments_.size()]));
   }
 }
 
@@ -236,7 +252,8 @@ void Row::capture() {
 
 double Row::batch() {
   if (version_.timer) {
-    return version_.timer([&] { COURSE_CHECK(version_.launch(problem_, arguments_.front())); }, bench_.stream());
+    return version_.timer([&] { COURSE_CHECK(version_.launch(problem_, arguments_.front())); },
+                          bench_.stream());
   }
   if (!sets_->exceed_l2()) bench_.flush_l2();
   bench_.hold(graph_ ? 30e-6 : 30e-6 + 4e-6 * launches_);
@@ -254,7 +271,8 @@ void Row::prepare(const Plan& plan) {
   const bool graph = version_.needs.capturable;
   launches_ = std::min(sets_->count(), graph ? max_sets : max_plain);
   const double each = std::max(batch(), 1e-7);  // plain launches; warm after this
-  const double wanted = std::max(static_cast<double>(launches_), plan.batch_s / std::min(each, batch()));
+  const double wanted =
+      std::max(static_cast<double>(launches_), plan.batch_s / std::min(each, batch()));
   launches_ = static_cast<int>(std::min<double>(std::ceil(wanted), graph ? max_sets : max_plain));
   // whole turns through the sets, so that every set is as cold as every other
   if (launches_ > sets_->count()) launches_ = launches_ / sets_->count() * sets_->count();
@@ -269,7 +287,8 @@ bool Row::sample(const Plan& plan) {
   if (const auto clock = bench_.clock_mhz(); clock && !version_.timer) clocks_.push_back(*clock);
   const int count = static_cast<int>(seconds_.size());
   if (count < plan.min_samples) return spent_ < 20 * plan.budget_s;
-  return count < plan.max_samples && spent_ < plan.budget_s && summary().relative_error > plan.target_error;
+  return count < plan.max_samples && spent_ < plan.budget_s &&
+         summary().relative_error > plan.target_error;
 }
 
 void Row::replay() {
@@ -309,7 +328,9 @@ void measure_in_turn(std::vector<std::unique_ptr<Row>>& rows, const Plan& plan,
   for (const auto& row : rows) open.push_back(row.get());
   const int total = static_cast<int>(open.size());
   while (!open.empty()) {
-    open.erase(std::remove_if(open.begin(), open.end(), [&](Row* row) { return !row->sample(plan); }), open.end());
+    open.erase(
+        std::remove_if(open.begin(), open.end(), [&](Row* row) { return !row->sample(plan); }),
+        open.end());
     if (!progress(total - static_cast<int>(open.size()), total)) return;
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// \file
-/// The measuring engine. docs/how_we_measure.md says why each part is there and shows what happens without it.
+/// \file The measuring engine. docs/how_we_measure.md says why each part is there and shows what
+/// happens without it.
 
 #include <cuda_runtime.h>
 
@@ -28,8 +28,8 @@ struct Plan {
   double slow_launch_s = 0.1;  ///< a launch longer than this is measured at a smaller size
 };
 
-/// The input and output arrays of a problem, as many times over as it takes to exceed three times the L2 cache, so that
-/// launches that take them in turn find nothing of their own in the cache.
+/// The input and output arrays of a problem, as many times over as it takes to exceed three times
+/// the L2 cache, so that launches that take them in turn find nothing of their own in the cache.
 class Sets {
  public:
   /// Allocates one piece of memory, fills the inputs. \throws Error when it does not fit.
@@ -88,9 +88,11 @@ class Bench {
   cudaStream_t stream() const { return stream_; }
   GpuTimer& timer() { return timer_; }
 
-  /// Reads three times the L2 cache: evicts everything and leaves no dirty lines behind to be written back later.
+  /// Reads three times the L2 cache: evicts everything and leaves no dirty lines behind to be
+  /// written back later.
   void flush_l2();
-  /// Keeps the GPU busy for about `seconds`, so that what is launched meanwhile starts without gaps.
+  /// Keeps the GPU busy for about `seconds`, so that what is launched meanwhile starts without
+  /// gaps.
   void hold(double seconds);
   /// SM clock during the latest hold, in MHz; empty if the counter did not advance.
   std::optional<double> clock_mhz() const;
@@ -153,8 +155,8 @@ class Row {
 /// Seconds of one launch, roughly: the faster of two after a warm one.
 double estimate_seconds(const Version& version, const Problem& problem, Bench& bench);
 
-/// Measures rows in turn, a sample each, until every row has enough. `progress(done, total)` is called after each round;
-/// it returns false to stop early.
+/// Measures rows in turn, a sample each, until every row has enough. `progress(done, total)` is
+/// called after each round; it returns false to stop early.
 void measure_in_turn(std::vector<std::unique_ptr<Row>>& rows, const Plan& plan,
                      const std::function<bool(int done, int total)>& progress);
 

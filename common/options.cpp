@@ -10,7 +10,9 @@
 namespace course {
 namespace {
 
-[[noreturn]] void bad(const std::string& line) { throw Error(line + "; --help lists the options", 2); }
+[[noreturn]] void bad(const std::string& line) {
+  throw Error(line + "; --help lists the options", 2);
+}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -21,7 +23,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 bool all_digits(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
 /// \returns false unless the text is a whole number that fits.
@@ -31,7 +34,8 @@ bool parse_number(const std::string& text, std::int64_t* number) {
   return true;
 }
 
-std::int64_t number_for(const std::string& option, const std::string& text, std::int64_t least, std::int64_t most) {
+std::int64_t number_for(const std::string& option, const std::string& text, std::int64_t least,
+                        std::int64_t most) {
   std::int64_t number = 0;
   if (!parse_number(text, &number) || number < least || number > most) {
     bad(option + " '" + text + "' is not a whole number from " + std::to_string(least) + " to " +
@@ -50,13 +54,15 @@ bool parse_dimension(std::string text, std::int64_t* value) {
   }
   int shift = 0;
   if (!text.empty()) {
-    const auto at = std::string("KMG").find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
+    const auto at = std::string("KMG").find(
+        static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
     if (at != std::string::npos) {
       shift = 10 * (static_cast<int>(at) + 1);
       text.pop_back();
     }
   }
-  if (!parse_number(text, value) || *value > std::numeric_limits<std::int64_t>::max() >> shift) return false;
+  if (!parse_number(text, value) || *value > std::numeric_limits<std::int64_t>::max() >> shift)
+    return false;
   *value <<= shift;
   return true;
 }
@@ -91,7 +97,8 @@ std::vector<std::string> parse_selection(const std::string& text) {
       continue;
     }
     const std::string to = part.substr(dash + 1);
-    if (!all_digits(from) || !all_digits(to) || from.size() > 3 || to.size() > 3 || std::stoi(from) > std::stoi(to)) {
+    if (!all_digits(from) || !all_digits(to) || from.size() > 3 || to.size() > 3 ||
+        std::stoi(from) > std::stoi(to)) {
       bad("--only '" + part + "' is not a range such as 5-7");
     }
     for (int k = std::stoi(from); k <= std::stoi(to); ++k) selection.push_back(std::to_string(k));
@@ -114,7 +121,8 @@ Options parse_options(int argc, const char* const* argv) {
     std::string name = argv[k];
     std::string inline_value;
     bool has_inline = false;
-    if (const auto equals = name.find('='); name.rfind("--", 0) == 0 && equals != std::string::npos) {
+    if (const auto equals = name.find('=');
+        name.rfind("--", 0) == 0 && equals != std::string::npos) {
       inline_value = name.substr(equals + 1);
       name.erase(equals);
       has_inline = true;
@@ -168,16 +176,19 @@ std::string usage(const std::string& program) {
          "  --list            the studies and versions of this chapter\n"
          "  --only 3,5-7      versions by number or name\n"
          "  --study NAME      a side study instead of 'sequence'; several with commas, or 'all'\n"
-         "  --size N          2^28, 16M, 1000003, 8192x8192; several with commas (K, M, G: powers of two)\n"
+         "  --size N          2^28, 16M, 1000003, 8192x8192; several with commas (K, M, G: powers "
+         "of two)\n"
          "  --check           check results only, do not measure\n"
          "  --json FILE       write the results there\n"
          "  --label NAME      a name for this run, kept in the file\n"
-         "  --profile N       launch each version N times and do nothing else: run this under a profiler\n"
+         "  --profile N       launch each version N times and do nothing else: run this under a "
+         "profiler\n"
          "  --seed S          other random inputs\n"
          "  --device D        which GPU, from 0\n"
          "  --record          all studies, measured the long way\n"
          "  --help            this text\n"
-         "Exit code: 0 all right, 1 a version failed, 2 bad usage, 3 no usable GPU, 4 file not written.\n";
+         "Exit code: 0 all right, 1 a version failed, 2 bad usage, 3 no usable GPU, 4 file not "
+         "written.\n";
 }
 
 }  // namespace course

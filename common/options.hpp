@@ -14,9 +14,10 @@ struct Options {
   bool help = false, list = false, check_only = false, record = false;
   std::vector<std::string> only;     ///< version ids, or their numbers without leading zeros
   std::vector<std::string> studies;  ///< empty: "sequence"
-  std::vector<std::vector<std::int64_t>> sizes;  ///< each one value a dimension; empty: the study's own
+  std::vector<std::vector<std::int64_t>>
+      sizes;  ///< each one value a dimension; empty: the study's own
   std::string json, label, commit, source_hash;
-  std::int64_t profile = 0;          ///< launches for a profiler; 0: off
+  std::int64_t profile = 0;  ///< launches for a profiler; 0: off
   std::uint64_t seed = 1;
   int device = 0;
 };
@@ -30,7 +31,8 @@ std::vector<std::string> parse_selection(const std::string& text);
 /// "2^28", "16M" (K, M, G are powers of two), "1000003", "8192x8192". \throws Error as above.
 std::vector<std::int64_t> parse_size(const std::string& text);
 
-/// True if a version id such as "03_grid_stride" is asked for by "3", "03", "03_grid_stride" or "grid_stride".
+/// True if a version id such as "03_grid_stride" is asked for by "3", "03", "03_grid_stride" or
+/// "grid_stride".
 bool selects(const std::vector<std::string>& selection, const std::string& id);
 
 /// The text of --help.

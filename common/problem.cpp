@@ -40,25 +40,38 @@ std::size_t bytes_of(Type type) { return type == Type::f64 || type == Type::i64 
 
 const char* name_of(Type type) {
   switch (type) {
-    case Type::f32: return "f32";
-    case Type::f64: return "f64";
-    case Type::i32: return "i32";
-    case Type::u32: return "u32";
-    case Type::i64: return "i64";
+    case Type::f32:
+      return "f32";
+    case Type::f64:
+      return "f64";
+    case Type::i32:
+      return "i32";
+    case Type::u32:
+      return "u32";
+    case Type::i64:
+      return "i64";
   }
   return "?";
 }
 
 const char* name_of(Input input) {
   switch (input) {
-    case Input::random: return "random";
-    case Input::integers: return "integers";
-    case Input::equal: return "equal";
-    case Input::ascending: return "ascending";
-    case Input::descending: return "descending";
-    case Input::few_distinct: return "few_distinct";
-    case Input::denormal: return "denormal";
-    case Input::large: return "large";
+    case Input::random:
+      return "random";
+    case Input::integers:
+      return "integers";
+    case Input::equal:
+      return "equal";
+    case Input::ascending:
+      return "ascending";
+    case Input::descending:
+      return "descending";
+    case Input::few_distinct:
+      return "few_distinct";
+    case Input::denormal:
+      return "denormal";
+    case Input::large:
+      return "large";
   }
   return "?";
 }

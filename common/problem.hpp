@@ -1,6 +1,6 @@
 #pragma once
-/// \file
-/// What a chapter computes, in host C++ only: sizes, input and output arrays, the reference, the least traffic.
+/// \file What a chapter computes, in host C++ only: sizes, input and output arrays, the reference,
+/// the least traffic.
 
 #include <cstdint>
 #include <string>
@@ -38,7 +38,8 @@ struct Array {
   std::int64_t count = 0;
   Type type = Type::f32;
   std::uint64_t seed = 0;
-  std::int64_t offset_bytes = 0;  ///< distance from a 256-byte boundary, for studies of misalignment
+  std::int64_t offset_bytes =
+      0;  ///< distance from a 256-byte boundary, for studies of misalignment
   std::int64_t bytes() const { return count * static_cast<std::int64_t>(bytes_of(type)); }
 };
 
@@ -101,8 +102,8 @@ void parallel_for(std::int64_t n, Body body);
 template <class Body>
 void course::parallel_for(std::int64_t n, Body body) {
   constexpr std::int64_t least = 1 << 16;  // below this a thread costs more than it saves
-  const std::int64_t parts = std::clamp<std::int64_t>(
-      n / least, 1, std::max(1u, std::thread::hardware_concurrency()));
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(n / least, 1, std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::thread> threads;
   for (std::int64_t part = 1; part < parts; ++part) {
     threads.emplace_back(body, n * part / parts, n * (part + 1) / parts);

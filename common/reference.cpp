@@ -17,11 +17,13 @@ HostArrays arrays_of(const Problem& problem) {
     arrays.inputs.emplace_back(static_cast<std::size_t>(array.count));
     float* data = arrays.inputs.back().data();
     parallel_for(array.count, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) data[i] = value<float>(problem.input(), array.seed, i);
+      for (std::int64_t i = first; i < last; ++i)
+        data[i] = value<float>(problem.input(), array.seed, i);
     });
   }
   for (const Array& array : problem.outputs()) {
-    arrays.outputs.emplace_back(static_cast<std::size_t>(array.count), std::numeric_limits<float>::quiet_NaN());
+    arrays.outputs.emplace_back(static_cast<std::size_t>(array.count),
+                                std::numeric_limits<float>::quiet_NaN());
   }
   return arrays;
 }
@@ -34,8 +36,9 @@ std::string check(const Problem& problem, const HostArrays& arrays) {
     problem.expected(static_cast<int>(k), want.data());
     const Tolerance t = problem.tolerance(static_cast<int>(k));
     const float* got = arrays.outputs[k].data();
-    const Mismatch found = t.bits ? same_bits(got, want.data(), outputs[k].count)
-                                  : close(got, want.data(), outputs[k].count, t.absolute, t.relative);
+    const Mismatch found = t.bits
+                               ? same_bits(got, want.data(), outputs[k].count)
+                               : close(got, want.data(), outputs[k].count, t.absolute, t.relative);
     if (!found.ok()) return text(found, outputs[k].count, outputs[k].name);
   }
   return "";
@@ -71,21 +74,22 @@ int run_reference(int argc, char** argv, const Reference& reference) {
     for (const auto& asked : options.sizes) {
       Size size = reference.sizes.front();
       if (asked.size() > size.dimensions.size()) {
-        throw Error("--size has " + std::to_string(asked.size()) + " dimensions, this problem has " +
-                        std::to_string(size.dimensions.size()),
+        throw Error("--size has " + std::to_string(asked.size()) +
+                        " dimensions, this problem has " + std::to_string(size.dimensions.size()),
                     2);
       }
       for (std::size_t k = 0; k < asked.size(); ++k) size.dimensions[k].second = asked[k];
       sizes.push_back(size);
     }
-    std::printf("%s on the CPU: %s, a plain loop in float against a reference in double\n", reference.chapter.c_str(),
-                reference.what.c_str());
+    std::printf("%s on the CPU: %s, a plain loop in float against a reference in double\n",
+                reference.chapter.c_str(), reference.what.c_str());
     return run(reference, sizes, options.seed);
   } catch (const Error& error) {
     std::fprintf(stderr, "%s_reference: %s\n", reference.chapter.c_str(), error.what());
     return error.exit_code;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "%s_reference: out of memory: try a smaller --size\n", reference.chapter.c_str());
+    std::fprintf(stderr, "%s_reference: out of memory: try a smaller --size\n",
+                 reference.chapter.c_str());
     return 2;
   }
 }

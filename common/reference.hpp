@@ -24,8 +24,9 @@ struct Reference {
   std::vector<Size> sizes;
 };
 
-/// Solves every size for random and for integer inputs, compares with the reference in double, prints a line each.
-/// Options: --size, --seed, --help. Returns the exit code: 0, 1 if a result is wrong, 2 for bad usage.
+/// Solves every size for random and for integer inputs, compares with the reference in double,
+/// prints a line each. Options: --size, --seed, --help. Returns the exit code: 0, 1 if a result is
+/// wrong, 2 for bad usage.
 int run_reference(int argc, char** argv, const Reference& reference);
 
 }  // namespace course

@@ -34,7 +34,12 @@ std::string utc_now() {
 
 std::string rate_text(double rate) {
   char text[32];
-  std::snprintf(text, sizeof text, rate < 10 ? "%.3f" : rate < 100 ? "%.2f" : rate < 1000 ? "%.1f" : "%.0f", rate);
+  std::snprintf(text, sizeof text,
+                rate < 10     ? "%.3f"
+                : rate < 100  ? "%.2f"
+                : rate < 1000 ? "%.1f"
+                              : "%.0f",
+                rate);
   return text;
 }
 
@@ -81,11 +86,21 @@ void write_result(Json& json, const Result& r) {
   };
   json.begin_object();
   json.key("study").value(r.study).key("version").value(r.version).key("title").value(r.title);
-  json.key("role").value(name_of(r.role)).key("type").value(name_of(r.type)).key("input").value(name_of(r.input));
+  json.key("role")
+      .value(name_of(r.role))
+      .key("type")
+      .value(name_of(r.type))
+      .key("input")
+      .value(name_of(r.input));
   json.key("size");
   write_size(json, r.size);
   json.key("seconds").value(r.seconds);
-  json.key("median_s").value(number(s.median)).key("q1_s").value(number(s.q1)).key("q3_s").value(number(s.q3));
+  json.key("median_s")
+      .value(number(s.median))
+      .key("q1_s")
+      .value(number(s.q1))
+      .key("q3_s")
+      .value(number(s.q3));
   json.key("min_s").value(number(s.minimum)).key("mode").value(r.mode);
   json.key("launches_per_sample").value(r.launches_per_sample);
   json.key("rate");
@@ -101,7 +116,8 @@ void write_result(Json& json, const Result& r) {
   json.key("l2").value(r.cold ? "cold" : "resident");
   json.key("clock_mhz").value(timed ? r.clock_mhz : std::nullopt);
   json.key("verified").value(r.skipped.empty() ? std::optional<bool>(r.verified) : std::nullopt);
-  json.key("flags").value(r.flags).key("skipped").value_or_null(r.skipped.empty() ? r.failure : r.skipped);
+  json.key("flags").value(r.flags).key("skipped").value_or_null(r.skipped.empty() ? r.failure
+                                                                                  : r.skipped);
   json.key("launch");
   write_shape(json, r.shape);
   json.end_object();
@@ -112,9 +128,21 @@ void write_gpu(Json& json, const Report& report) {
   const auto anchor = [&](double Anchors::*field, double scale) -> std::optional<double> {
     return report.anchors ? std::optional<double>((*report.anchors).*field * scale) : std::nullopt;
   };
-  json.begin_object().key("name").value(d.name).key("compute_capability").value(d.capability_text());
-  json.key("sm_count").value(d.sm_count).key("l2_bytes").value(d.l2_bytes).key("memory_bytes").value(d.memory_bytes);
-  json.key("peak_dram_gbs").value(d.peak_dram_gbs).key("copy_gbs").value(anchor(&Anchors::copy_gbs, 1));
+  json.begin_object()
+      .key("name")
+      .value(d.name)
+      .key("compute_capability")
+      .value(d.capability_text());
+  json.key("sm_count")
+      .value(d.sm_count)
+      .key("l2_bytes")
+      .value(d.l2_bytes)
+      .key("memory_bytes")
+      .value(d.memory_bytes);
+  json.key("peak_dram_gbs")
+      .value(d.peak_dram_gbs)
+      .key("copy_gbs")
+      .value(anchor(&Anchors::copy_gbs, 1));
   json.key("read_gbs").value(anchor(&Anchors::read_gbs, 1));
   json.key("empty_kernel_us").value(anchor(&Anchors::empty_kernel_s, 1e6)).end_object();
 }
@@ -125,14 +153,19 @@ std::string time_text(double seconds) {
   const char* unit = seconds < 1e-3 ? "us" : seconds < 1 ? "ms" : "s";
   const double value = seconds * (seconds < 1e-3 ? 1e6 : seconds < 1 ? 1e3 : 1);
   char text[32];
-  std::snprintf(text, sizeof text, value < 10 ? "%.3f %s" : value < 100 ? "%.2f %s" : "%.1f %s", value, unit);
+  std::snprintf(text, sizeof text,
+                value < 10    ? "%.3f %s"
+                : value < 100 ? "%.2f %s"
+                              : "%.1f %s",
+                value, unit);
   return text;
 }
 
 std::string table_header(const Study& study, const std::string& unit) {
   char line[160];
-  std::snprintf(line, sizeof line, "%-27s %10s %6s %9s %7s %7s  %s\n", study.axis.empty() ? "version" : ("version, " + study.axis).c_str(),
-                "time", "+-", unit.c_str(), "limit", "x prev", "check");
+  std::snprintf(line, sizeof line, "%-27s %10s %6s %9s %7s %7s  %s\n",
+                study.axis.empty() ? "version" : ("version, " + study.axis).c_str(), "time", "+-",
+                unit.c_str(), "limit", "x prev", "check");
   return line + std::string(79, '-') + "\n";
 }
 
@@ -142,16 +175,22 @@ std::string table_row(const Study& study, const Result& result, double previous)
   if (!result.measured()) {
     const bool failed = result.skipped.empty() && !result.verified;
     std::snprintf(line, sizeof line, "%-27s %s\n", name.c_str(),
-                  failed ? ("FAILED: " + result.failure).c_str()
-                         : result.skipped.empty() ? "ok (checked, not measured)" : result.skipped.c_str());
+                  failed                   ? ("FAILED: " + result.failure).c_str()
+                  : result.skipped.empty() ? "ok (checked, not measured)"
+                                           : result.skipped.c_str());
     return line;
   }
   const Statistics s = statistics(result.seconds);
   char of_limit[16] = "-", ratio[16] = "-";
-  if (result.limit) std::snprintf(of_limit, sizeof of_limit, "%.1f%%", 100 * result.rate() / result.limit->value);
-  if (previous > 0) std::snprintf(ratio, sizeof ratio, "%.2fx", result.rate() / previous);
-  std::snprintf(line, sizeof line, "%-27s %10s %5.1f%% %9s %7s %7s  %s\n", name.c_str(), time_text(s.median).c_str(),
-                50 * (s.q3 - s.q1) / s.median, rate_text(result.rate()).c_str(), of_limit, ratio,
+  if (result.limit)
+    std::snprintf(of_limit, sizeof of_limit, "%.1f%%", 100 * result.rate() / result.limit->value);
+  if (previous > 0) {
+    const double x = result.rate() / previous;
+    std::snprintf(ratio, sizeof ratio, x < 100 ? "%.2fx" : "%.0fx", x);
+  }
+  std::snprintf(line, sizeof line, "%-27s %10s %5.1f%% %9s %7s %7s  %s\n", name.c_str(),
+                time_text(s.median).c_str(), 50 * (s.q3 - s.q1) / s.median,
+                rate_text(result.rate()).c_str(), of_limit, ratio,
                 result.verified ? "ok" : "FAILED");
   std::string text = line;
   if (!result.verified && !result.failure.empty()) text += "    " + result.failure + "\n";
@@ -162,14 +201,26 @@ std::string table_row(const Study& study, const Result& result, double previous)
 std::string json_document(const Report& report) {
   Json json;
   json.begin_object().key("schema").value(1).key("chapter").value(report.chapter);
-  json.key("label").value_or_null(report.options.label).key("commit").value_or_null(report.options.commit);
+  json.key("label")
+      .value_or_null(report.options.label)
+      .key("commit")
+      .value_or_null(report.options.commit);
   json.key("date").value(utc_now()).key("source_hash").value_or_null(report.options.source_hash);
   json.key("interrupted").value(report.interrupted);
   json.key("gpu");
   write_gpu(json, report);
-  json.key("environment").begin_object().key("backend").value("cuda").key("cuda").value(report.device.runtime);
+  json.key("environment")
+      .begin_object()
+      .key("backend")
+      .value("cuda")
+      .key("cuda")
+      .value(report.device.runtime);
   json.key("driver").value(report.device.driver).key("compiler").value_or_null(COURSE_COMPILER);
-  json.key("flags").value_or_null(COURSE_FLAGS).key("build_type").value_or_null(COURSE_BUILD_TYPE).end_object();
+  json.key("flags")
+      .value_or_null(COURSE_FLAGS)
+      .key("build_type")
+      .value_or_null(COURSE_BUILD_TYPE)
+      .end_object();
   json.key("studies").begin_array();
   for (const Study& study : report.studies) {
     json.begin_object().key("name").value(study.name).key("title").value(study.title);

@@ -27,12 +27,12 @@ struct Result {
   double bytes = 0, flops = 0;
   Problem::Work work;
   std::optional<Limit> limit;
-  bool cold = true;             ///< the L2 cache held nothing of this launch's data
+  bool cold = true;  ///< the L2 cache held nothing of this launch's data
   std::optional<double> clock_mhz;
   std::optional<LaunchShape> shape;
   bool verified = false;
-  std::string failure;          ///< first mismatch or error; empty unless it failed
-  std::string skipped;          ///< why; empty unless skipped
+  std::string failure;  ///< first mismatch or error; empty unless it failed
+  std::string skipped;  ///< why; empty unless skipped
   std::vector<std::string> flags, notes;
 
   bool measured() const { return !seconds.empty(); }

@@ -44,7 +44,8 @@ std::vector<Study> selected_studies(const Chapter& chapter, const Options& optio
   const bool all = names.empty() || std::find(names.begin(), names.end(), "all") != names.end();
   std::vector<Study> studies;
   for (const Study& study : chapter.studies) {
-    if (all || std::find(names.begin(), names.end(), study.name) != names.end()) studies.push_back(study);
+    if (all || std::find(names.begin(), names.end(), study.name) != names.end())
+      studies.push_back(study);
   }
   for (const std::string& name : names) {
     if (name == "all") continue;
@@ -73,9 +74,10 @@ void select_versions(std::vector<Study>& studies, const Options& options) {
     throw Error(line, 2);
   }
   for (Study& study : studies) {
-    study.versions.erase(std::remove_if(study.versions.begin(), study.versions.end(),
-                                        [&](const Version& v) { return !selects(options.only, v.id); }),
-                         study.versions.end());
+    study.versions.erase(
+        std::remove_if(study.versions.begin(), study.versions.end(),
+                       [&](const Version& v) { return !selects(options.only, v.id); }),
+        study.versions.end());
   }
 }
 
@@ -86,8 +88,9 @@ std::vector<Size> sizes_of(const Study& study, const Options& options) {
   for (const auto& asked : options.sizes) {
     for (Size size : study.sizes) {
       if (asked.size() > size.dimensions.size()) {
-        throw Error("--size has " + std::to_string(asked.size()) + " dimensions, the study '" + study.name + "' has " +
-                        std::to_string(size.dimensions.size()) + " (" + size.text() + ")",
+        throw Error("--size has " + std::to_string(asked.size()) + " dimensions, the study '" +
+                        study.name + "' has " + std::to_string(size.dimensions.size()) + " (" +
+                        size.text() + ")",
                     2);
       }
       for (std::size_t k = 0; k < asked.size(); ++k) size.dimensions[k].second = asked[k];
@@ -143,11 +146,13 @@ class Session {
   void profile(const std::vector<Study>& studies);
   Size fitting(const Study& study, const Size& asked) const;
   Size fast_enough(const Study& study, const Version& version, const Size& asked, Result& result);
-  Job& job_for(std::vector<std::unique_ptr<Job>>& jobs, const Study& study, const Version& version, const Size& size);
+  Job& job_for(std::vector<std::unique_ptr<Job>>& jobs, const Study& study, const Version& version,
+               const Size& size);
   bool check_before(const Job& job, Row& row, Result& result);
   void finish(const Study& study, const Job& job, Row& row, Result& result);
   Result blank(const Study& study, const Version& version, const Problem& problem) const;
-  std::unique_ptr<Problem> make(const Study& study, const Version& version, const Size& size) const {
+  std::unique_ptr<Problem> make(const Study& study, const Version& version,
+                                const Size& size) const {
     return (version.make ? version.make : study.make)(size, options_.seed, Input::random);
   }
 
@@ -161,9 +166,10 @@ class Session {
 
 void Session::heading() const {
   std::printf("%s: %s\n", chapter_.name.c_str(), chapter_.title.c_str());
-  std::printf("%s, compute capability %s, %d SMs, %.0f MiB L2, CUDA %s (driver %s)\n", device_.name.c_str(),
-              device_.capability_text().c_str(), device_.sm_count, static_cast<double>(device_.l2_bytes) / (1 << 20),
-              device_.runtime.c_str(), device_.driver.c_str());
+  std::printf("%s, compute capability %s, %d SMs, %.0f MiB L2, CUDA %s (driver %s)\n",
+              device_.name.c_str(), device_.capability_text().c_str(), device_.sm_count,
+              static_cast<double>(device_.l2_bytes) / (1 << 20), device_.runtime.c_str(),
+              device_.driver.c_str());
 }
 
 void Session::measure_the_anchors() {
@@ -173,8 +179,8 @@ void Session::measure_the_anchors() {
   report_.anchors = measure_anchors(bench_, plan_, bytes);
   progress_line("");
   const Anchors& a = *report_.anchors;
-  std::printf("measured here: read only %.0f GB/s; copy %.0f GB/s (%s); empty kernel %.2f us\n", a.read_gbs, a.copy_gbs,
-              a.copy_by.c_str(), a.empty_kernel_s * 1e6);
+  std::printf("measured here: read only %.0f GB/s; copy %.0f GB/s (%s); empty kernel %.2f us\n",
+              a.read_gbs, a.copy_gbs, a.copy_by.c_str(), a.empty_kernel_s * 1e6);
   if (device_.peak_dram_gbs) {
     std::printf("the memory's pins: %.0f GB/s by clock and width\n", *device_.peak_dram_gbs);
   }
@@ -195,45 +201,58 @@ Result Session::blank(const Study& study, const Version& version, const Problem&
   return result;
 }
 
-/// The asked size if its arrays fit; an error that names the largest that fits if it was asked for on the command line;
-/// that largest size otherwise.
+/// The asked size if its arrays fit; an error that names the largest that fits if it was asked for
+/// on the command line; that largest size otherwise.
 Size Session::fitting(const Study& study, const Size& asked) const {
   const auto fits = [&](const Size& size) {
     const auto problem = study.make(size, options_.seed, Input::random);
-    return Sets::bytes_needed(*problem, device_.l2_bytes) <= static_cast<std::int64_t>(0.45 * double(free_bytes()));
+    return Sets::bytes_needed(*problem, device_.l2_bytes) <=
+           static_cast<std::int64_t>(0.45 * double(free_bytes()));
   };
   if (fits(asked)) return asked;
   Size size = asked;
   for (int k = 0; k < 40 && !fits(size); ++k) size.dimensions[0].second /= 2;
   if (!options_.sizes.empty()) {
-    throw Error("--size " + asked.text() + " does not fit into the memory of this GPU; " + size.text() + " does", 2);
+    throw Error("--size " + asked.text() + " does not fit into the memory of this GPU; " +
+                    size.text() + " does",
+                2);
   }
   return size;
 }
 
-/// Steps down by powers of four until one launch takes less than the plan allows.
-Size Session::fast_enough(const Study& study, const Version& version, const Size& asked, Result& result) {
-  constexpr double probe_bytes = 1 << 20;
-  Size probe = asked;
-  while (make(study, version, probe)->bytes() > probe_bytes && !(smaller(probe) == probe)) probe = smaller(probe);
-  if (probe == asked) return asked;
-  const auto problem = make(study, version, probe);
-  const double small = estimate_seconds(version, *problem, bench_);
-  const double work = problem->work().amount;
-  Size size = asked;
-  while (!(size == probe) && small * make(study, version, size)->work().amount / work > plan_.slow_launch_s) {
-    size = smaller(size);
+/// The asked size, unless one launch would take longer than the plan allows: then the largest of
+/// its quarters that does not. Climbs from a small size, because the time of a small launch says
+/// little about a large one.
+Size Session::fast_enough(const Study& study, const Version& version, const Size& asked,
+                          Result& result) {
+  constexpr double small_bytes = 1 << 20;
+  std::vector<Size> ladder = {asked};
+  while (make(study, version, ladder.back())->bytes() > small_bytes) {
+    const Size next = smaller(ladder.back());
+    if (next == ladder.back()) break;
+    ladder.push_back(next);
   }
-  if (!(size == asked)) {
-    result.flags.push_back("smaller_size");
-    result.notes.push_back("measured at " + size.text() + ": a launch at " + asked.text() + " takes about " +
-                           time_text(small * make(study, version, asked)->work().amount / work));
+  while (ladder.size() > 1) {
+    const auto problem = make(study, version, ladder.back());
+    const double seconds = estimate_seconds(version, *problem, bench_);
+    const double per_work = seconds / problem->work().amount;
+    const double at_asked = per_work * make(study, version, asked)->work().amount;
+    if (at_asked <= plan_.slow_launch_s) return asked;
+    const double at_next =
+        per_work * make(study, version, ladder[ladder.size() - 2])->work().amount;
+    if (at_next > plan_.slow_launch_s && seconds > 1e-3) {
+      result.flags.push_back("smaller_size");
+      result.notes.push_back("measured at " + ladder.back().text() + ": a launch at " +
+                             asked.text() + " takes about " + time_text(at_asked));
+      return ladder.back();
+    }
+    ladder.pop_back();
   }
-  return size;
+  return asked;
 }
 
-Session::Job& Session::job_for(std::vector<std::unique_ptr<Job>>& jobs, const Study& study, const Version& version,
-                               const Size& size) {
+Session::Job& Session::job_for(std::vector<std::unique_ptr<Job>>& jobs, const Study& study,
+                               const Version& version, const Size& size) {
   const MakeProblem* maker = version.make ? &version.make : &study.make;
   for (const auto& job : jobs) {
     if (job->make == maker && job->size == size) return *job;
@@ -261,7 +280,8 @@ bool Session::check_before(const Job& job, Row& row, Result& result) {
       result.failure = job.references->mismatch(row.first_set());
     }
     if (error != cudaSuccess && cudaDeviceSynchronize() != cudaSuccess) {
-      throw Error(result.version + " broke the GPU's context: " + result.failure);  // sticky: nothing can follow
+      throw Error(result.version +
+                  " broke the GPU's context: " + result.failure);  // sticky: nothing can follow
     }
     cudaGetLastError();
     if (!result.failure.empty()) return false;
@@ -303,13 +323,18 @@ void Session::run_size(const Study& study, const Size& asked) {
   std::vector<std::pair<Job*, std::size_t>> owners;  // of each row: its job and its result
   std::vector<Result> results;
   const Size size = fitting(study, asked);
+  if (!study.axis.empty() && !(size == asked)) {
+    std::printf("%s does not fit into the memory of this GPU: left out\n", asked.text().c_str());
+    return;
+  }
   for (const Version& version : study.versions) {
     if (version.takes && !version.takes(size)) continue;
     progress_line("checking " + version.id + " at " + size.text() + " ...");
     const auto problem = make(study, version, size);
     Result result = blank(study, version, *problem);
     result.skipped = missing(version, *problem, device_);
-    if (!(size == asked)) result.notes.push_back("measured at " + size.text() + ": " + asked.text() + " does not fit");
+    if (!(size == asked))
+      result.notes.push_back("measured at " + size.text() + ": " + asked.text() + " does not fit");
     if (!result.skipped.empty()) {
       results.push_back(result);
       continue;
@@ -331,8 +356,8 @@ void Session::run_size(const Study& study, const Size& asked) {
   }
   if (!options_.check_only) {
     measure_in_turn(rows, plan_, [&](int done, int total) {
-      progress_line("measuring at " + size.text() + ": " + std::to_string(done) + " of " + std::to_string(total) +
-                    " rows finished");
+      progress_line("measuring at " + size.text() + ": " + std::to_string(done) + " of " +
+                    std::to_string(total) + " rows finished");
       return interrupted == 0;
     });
     for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -343,8 +368,10 @@ void Session::run_size(const Study& study, const Size& asked) {
   progress_line("");
   double previous = 0;
   for (Result& result : results) {
-    std::fputs(table_row(study, result, result.role == Role::version ? previous : 0).c_str(), stdout);
-    if (result.measured() && result.role == Role::version && study.axis.empty()) previous = result.rate();
+    std::fputs(table_row(study, result, result.role == Role::version ? previous : 0).c_str(),
+               stdout);
+    if (result.measured() && result.role == Role::version && study.axis.empty())
+      previous = result.rate();
     report_.results.push_back(std::move(result));
   }
   std::fflush(stdout);
@@ -354,10 +381,13 @@ void Session::run_study(const Study& study) {
   if (study.versions.empty()) return;
   const std::vector<Size> sizes = sizes_of(study, options_);
   const auto problem = study.make(sizes.front(), options_.seed, Input::random);
-  std::printf("\n%s%s\n", study.title.c_str(), sizes.size() == 1 ? (", " + sizes.front().text()).c_str() : "");
+  std::printf("\n%s%s\n", study.title.c_str(),
+              sizes.size() == 1 ? (", " + sizes.front().text()).c_str() : "");
   if (report_.anchors && study.limit) {
     const Limit limit = study.limit(*report_.anchors, *problem);
-    if (limit.value > 0) std::printf("limit: %.0f %s, %s (%s)\n", limit.value, limit.unit.c_str(), limit.name.c_str(), limit.how.c_str());
+    if (limit.value > 0)
+      std::printf("limit: %.0f %s, %s (%s)\n", limit.value, limit.unit.c_str(), limit.name.c_str(),
+                  limit.how.c_str());
   }
   std::fputs(table_header(study, problem->work().unit).c_str(), stdout);
   report_.studies.push_back(study);
@@ -377,14 +407,18 @@ void Session::profile(const std::vector<Study>& studies) {
       auto sets = std::make_shared<Sets>(*problem, 0, bench_.stream());
       Row row(version, *problem, sets, bench_);
       for (std::int64_t k = 0; k < options_.profile; ++k) COURSE_CHECK(row.launch_once());
-      std::printf("launched %s x %lld at %s\n", version.id.c_str(), static_cast<long long>(options_.profile),
-                  size.text().c_str());
+      std::printf("launched %s x %lld at %s\n", version.id.c_str(),
+                  static_cast<long long>(options_.profile), size.text().c_str());
     }
   }
 }
 
 int Session::run(const std::vector<Study>& studies) {
   heading();
+  if (!options_.json.empty()) check_writable(options_.json);
+  for (const Study& study : studies) {  // a size that does not fit is reported before anything runs
+    for (const Size& size : sizes_of(study, options_)) fitting(study, size);
+  }
   if (options_.profile > 0) {
     profile(studies);
     return 0;
@@ -397,7 +431,8 @@ int Session::run(const std::vector<Study>& studies) {
   report_.interrupted = interrupted != 0;
   std::vector<std::string> others;
   for (const Study& study : chapter_.studies) {
-    const bool ran = std::any_of(studies.begin(), studies.end(), [&](const Study& s) { return s.name == study.name; });
+    const bool ran = std::any_of(studies.begin(), studies.end(),
+                                 [&](const Study& s) { return s.name == study.name; });
     if (!ran) others.push_back(study.name);
   }
   if (!others.empty() && !interrupted) {
@@ -407,11 +442,13 @@ int Session::run(const std::vector<Study>& studies) {
   }
   if (!options_.json.empty()) write_file(options_.json, json_document(report_));
   if (interrupted) {
-    std::fprintf(stderr, "interrupted: the rows above are complete%s\n", options_.json.empty() ? "" : " and saved");
+    std::fprintf(stderr, "interrupted: the rows above are complete%s\n",
+                 options_.json.empty() ? "" : " and saved");
     return 130;
   }
-  const auto failed = std::count_if(report_.results.begin(), report_.results.end(),
-                                    [](const Result& r) { return r.skipped.empty() && !r.verified; });
+  const auto failed =
+      std::count_if(report_.results.begin(), report_.results.end(),
+                    [](const Result& r) { return r.skipped.empty() && !r.verified; });
   if (failed > 0) std::fprintf(stderr, "%lld row(s) FAILED\n", static_cast<long long>(failed));
   return failed > 0 ? 1 : 0;
 }
@@ -421,7 +458,8 @@ void print_list(const Chapter& chapter) {
   for (const Study& study : chapter.studies) {
     std::printf("\n%s: %s\n", study.name.c_str(), study.title.c_str());
     for (const Version& version : study.versions) {
-      std::printf("  %-24s %s%s\n", version.id.c_str(), version.title.c_str(), version.launch ? "" : " (not built)");
+      std::printf("  %-24s %s%s\n", version.id.c_str(), version.title.c_str(),
+                  version.launch ? "" : " (not built)");
     }
   }
 }
@@ -441,7 +479,8 @@ int run(int argc, char** argv, const Chapter& chapter) {
     }
     std::vector<Study> studies = selected_studies(chapter, options);
     select_versions(studies, options);
-    for (const Study& study : studies) sizes_of(study, options);  // reports a bad size before anything runs
+    for (const Study& study : studies)
+      sizes_of(study, options);  // reports a bad size before anything runs
     std::signal(SIGINT, on_interrupt);
     return Session(chapter, std::move(options)).run(studies);
   } catch (const Error& error) {

@@ -7,16 +7,19 @@
 
 namespace course {
 
-/// Summary of samples; all zero for an empty list. Quartiles interpolate linearly between order statistics.
+/// Summary of samples; all zero for an empty list. Quartiles interpolate linearly between order
+/// statistics.
 struct Statistics {
   std::size_t count = 0;
   double minimum = 0, q1 = 0, median = 0, q3 = 0, mean = 0;
-  double relative_error = 0;  ///< standard error of the mean over the mean; 1 with fewer than two samples
+  double relative_error =
+      0;  ///< standard error of the mean over the mean; 1 with fewer than two samples
 };
 
 Statistics statistics(std::vector<double> samples);
 
-/// Least-squares line through (x, y): y = intercept + slope * x. Weights 1 / y^2, so that relative errors count.
+/// Least-squares line through (x, y): y = intercept + slope * x. Weights 1 / y^2, so that relative
+/// errors count.
 struct Line {
   double intercept = 0, slope = 0;
 };

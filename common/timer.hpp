@@ -8,15 +8,16 @@
 
 namespace course {
 
-/// Measures on the GPU, by two events in one stream. The host is not involved in what is measured, so launch calls
-/// that return early, and host threads that are late, do not spoil the figure.
+/// Measures on the GPU, by two events in one stream. The host is not involved in what is measured,
+/// so launch calls that return early, and host threads that are late, do not spoil the figure.
 ///
 ///     GpuTimer timer;
 ///     timer.start(stream);
 ///     kernel<<<grid, block, 0, stream>>>(...);
 ///     double seconds = timer.stop(stream);
 ///
-/// It does not warm up, repeat, or empty the cache for you: the measuring engine (measure.hpp) does.
+/// It does not warm up, repeat, or empty the cache for you: the measuring engine (measure.hpp)
+/// does.
 class GpuTimer {
  public:
   GpuTimer() {
@@ -33,7 +34,8 @@ class GpuTimer {
   /// Marks the start, behind everything already in the stream.
   void start(cudaStream_t stream = nullptr) { COURSE_CHECK(cudaEventRecord(start_, stream)); }
 
-  /// Marks the end, waits until the GPU got there, and returns the seconds between the marks (resolution: 0.5 us).
+  /// Marks the end, waits until the GPU got there, and returns the seconds between the marks
+  /// (resolution: 0.5 us).
   double stop(cudaStream_t stream = nullptr) {
     COURSE_CHECK(cudaEventRecord(stop_, stream));
     COURSE_CHECK(cudaEventSynchronize(stop_));

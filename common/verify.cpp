@@ -25,10 +25,14 @@ bool unchanged(const Array& array, Input input, const Buffer& buffer, cudaStream
 
 const char* name_of(Role role) {
   switch (role) {
-    case Role::version: return "version";
-    case Role::peer: return "peer";
-    case Role::limit: return "limit";
-    case Role::exercise: return "exercise";
+    case Role::version:
+      return "version";
+    case Role::peer:
+      return "peer";
+    case Role::limit:
+      return "limit";
+    case Role::exercise:
+      return "exercise";
   }
   return "?";
 }
@@ -36,10 +40,11 @@ const char* name_of(Role role) {
 std::string missing(const Version& version, const Problem& problem, const Device& device) {
   if (device.capability < version.needs.capability) {
     const int major = version.needs.capability / 10, minor = version.needs.capability % 10;
-    return "needs compute capability " + std::to_string(major) + "." + std::to_string(minor) + ", this GPU has " +
-           device.capability_text();
+    return "needs compute capability " + std::to_string(major) + "." + std::to_string(minor) +
+           ", this GPU has " + device.capability_text();
   }
-  if (!version.launch) return "not in this build (it did not compile, or its architecture was left out)";
+  if (!version.launch)
+    return "not in this build (it did not compile, or its architecture was left out)";
   for (const auto& [name, value] : problem.size().dimensions) {
     if (name == "n" && value > version.needs.max_n) {
       return "n is limited to " + size_text(version.needs.max_n);
@@ -49,18 +54,21 @@ std::string missing(const Version& version, const Problem& problem, const Device
 }
 
 Outcome verify(const Version& version, const Problem& problem, const Device& device) {
-  if (std::string why = missing(version, problem, device); !why.empty()) return {Outcome::skipped, why};
+  if (std::string why = missing(version, problem, device); !why.empty())
+    return {Outcome::skipped, why};
   const cudaStream_t stream = nullptr;
   const References references(problem, stream);
   std::vector<Buffer> inputs, outputs;
   Arguments arguments;
   for (const Array& array : problem.inputs()) {
-    inputs.emplace_back(static_cast<std::size_t>(array.bytes()), static_cast<std::size_t>(array.offset_bytes));
+    inputs.emplace_back(static_cast<std::size_t>(array.bytes()),
+                        static_cast<std::size_t>(array.offset_bytes));
     fill(array, problem.input(), inputs.back().data(), stream);
     arguments.inputs.push_back(inputs.back().data());
   }
   for (const Array& array : problem.outputs()) {
-    outputs.emplace_back(static_cast<std::size_t>(array.bytes()), static_cast<std::size_t>(array.offset_bytes));
+    outputs.emplace_back(static_cast<std::size_t>(array.bytes()),
+                         static_cast<std::size_t>(array.offset_bytes));
     arguments.outputs.push_back(outputs.back().data());
   }
   Buffer workspace(version.workspace_bytes ? version.workspace_bytes(problem) : 0);
@@ -74,7 +82,8 @@ Outcome verify(const Version& version, const Problem& problem, const Device& dev
     if (error == cudaErrorNotYetImplemented) return {Outcome::failed, "not written yet"};
     if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
     if (error != cudaSuccess) return {Outcome::failed, describe(error)};
-    if (std::string why = references.mismatch(arguments); !why.empty()) return {Outcome::failed, why};
+    if (std::string why = references.mismatch(arguments); !why.empty())
+      return {Outcome::failed, why};
   }
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (!unchanged(problem.inputs()[k], problem.input(), inputs[k], stream)) {

@@ -14,11 +14,13 @@ struct Outcome {
   std::string why;
 };
 
-/// Why a version cannot run here: "needs compute capability 9.0", "did not compile", ...; empty if it can.
+/// Why a version cannot run here: "needs compute capability 9.0", "did not compile", ...; empty if
+/// it can.
 std::string missing(const Version& version, const Problem& problem, const Device& device);
 
-/// Two launches on one workspace with arbitrary contents, in buffers of exactly the right size, outputs poisoned before
-/// and compared after each, inputs compared at the end: a version must not write to them.
+/// Two launches on one workspace with arbitrary contents, in buffers of exactly the right size,
+/// outputs poisoned before and compared after each, inputs compared at the end: a version must not
+/// write to them.
 Outcome verify(const Version& version, const Problem& problem, const Device& device);
 
 }  // namespace course

@@ -1,4 +1,5 @@
-// Chapter 01: every version on every test size and family of inputs, and what is special about some of them.
+// Chapter 01: every version on every test size and family of inputs, and what is special about some
+// of them.
 #include <limits>
 #include <vector>
 
@@ -8,12 +9,14 @@
 
 namespace {
 
-const course_test::Inputs inputs = {course::Input::random, course::Input::integers, course::Input::denormal,
-                               course::Input::large,  course::Input::equal};
+const course_test::Inputs inputs = {course::Input::random, course::Input::integers,
+                                    course::Input::denormal, course::Input::large,
+                                    course::Input::equal};
 
 /// A version of the sequence by its id.
 course::Version version(const std::string& id) {
-  for (const course::Version& v : course::chapter().studies.front().versions) {
+  const course::Chapter chapter = course::chapter();
+  for (const course::Version& v : chapter.studies.front().versions) {
     if (v.id == id) return v;
   }
   throw std::out_of_range(id);
@@ -22,11 +25,14 @@ course::Version version(const std::string& id) {
 /// NaN and infinity travel through every version like through the CPU's addition.
 TEST(Special, NanAndInfinityPropagate) {
   COURSE_NEEDS_GPU(gpu);
-  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> a = {inf, inf, nan, 1, -0.0f, 3.0e38f}, b = {1, -inf, 1, nan, -0.0f, 3.0e38f};
+  const float inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> a = {inf, inf, nan, 1, -0.0f, 3.0e38f},
+                           b = {1, -inf, 1, nan, -0.0f, 3.0e38f};
   const std::size_t bytes = a.size() * sizeof(float);
   const auto study = course::chapter().studies.front();
-  const auto problem = study.make({{{"n", static_cast<std::int64_t>(a.size())}}}, 1, course::Input::random);
+  const auto problem =
+      study.make({{{"n", static_cast<std::int64_t>(a.size())}}}, 1, course::Input::random);
   for (const course::Version& v : study.versions) {
     if (v.role != course::Role::version || !course::missing(v, *problem, *gpu).empty()) continue;
     SCOPED_TRACE(v.id);
@@ -60,8 +66,12 @@ TEST(Special, MoreThanFourGigaElements) {
   course::Buffer c(4 * std::size_t(n));
   const auto study = course::chapter().studies.front();
   const auto problem = study.make({{{"n", n}}}, 1, course::Input::random);
-  const std::int64_t probes[] = {0, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 31, (std::int64_t{1} << 32) - 1,
-                                 std::int64_t{1} << 32, n - 1};
+  const std::int64_t probes[] = {0,
+                                 (std::int64_t{1} << 31) - 1,
+                                 std::int64_t{1} << 31,
+                                 (std::int64_t{1} << 32) - 1,
+                                 std::int64_t{1} << 32,
+                                 n - 1};
   auto* pa = static_cast<float*>(a.data());
   auto* pb = static_cast<float*>(b.data());
   COURSE_CHECK(cudaMemset(pa, 0, a.bytes()));
@@ -72,7 +82,8 @@ TEST(Special, MoreThanFourGigaElements) {
     COURSE_CHECK(cudaMemcpy(pb + i, &y, sizeof y, cudaMemcpyHostToDevice));
   }
   for (const course::Version& v : study.versions) {
-    if (v.role != course::Role::version || v.id == "01_one_thread") continue;  // 01 would take minutes
+    if (v.role != course::Role::version || v.id == "01_one_thread")
+      continue;  // 01 would take minutes
     if (!course::missing(v, *problem, *gpu).empty()) continue;
     SCOPED_TRACE(v.id);
     c.poison();
@@ -83,7 +94,8 @@ TEST(Special, MoreThanFourGigaElements) {
     COURSE_CHECK(cudaDeviceSynchronize());
     for (const std::int64_t i : probes) {
       float got = 0;
-      COURSE_CHECK(cudaMemcpy(&got, static_cast<float*>(c.data()) + i, sizeof got, cudaMemcpyDeviceToHost));
+      COURSE_CHECK(
+          cudaMemcpy(&got, static_cast<float*>(c.data()) + i, sizeof got, cudaMemcpyDeviceToHost));
       EXPECT_EQ(got, static_cast<float>(i % 1000 + 1) + 0.5f) << "at " << i;
     }
   }
@@ -113,7 +125,8 @@ TEST(Special, LaunchersCanBeCaptured) {
   COURSE_CHECK(cudaStreamDestroy(stream));
 }
 
-TEST(Special, TheSequenceHasItsNames) {  // needs no GPU: numbers in lessons and results rely on them
+TEST(Special,
+     TheSequenceHasItsNames) {  // needs no GPU: numbers in lessons and results rely on them
   EXPECT_EQ(version("06_vectors").title, "one float4 a thread");
   EXPECT_EQ(course::chapter().studies.front().name, "sequence");
 }

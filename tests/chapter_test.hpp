@@ -1,7 +1,6 @@
 #pragma once
-/// \file
-/// The correctness test that every chapter shares: each version of each study, one GoogleTest each, so one process each
-/// under ctest; sizes, seeds and families of inputs loop inside.
+/// \file The correctness test that every chapter shares: each version of each study, one GoogleTest
+/// each, so one process each under ctest; sizes, seeds and families of inputs loop inside.
 
 #include <gtest/gtest.h>
 
@@ -31,17 +30,19 @@ inline const course::Device* find_gpu(std::string* why) {
 }
 
 /// Skips the running test, with the reason, where there is no GPU.
-#define COURSE_NEEDS_GPU(gpu)                                        \
-  std::string course_why;                                            \
-  const course::Device* gpu = course_test::find_gpu(&course_why);    \
+#define COURSE_NEEDS_GPU(gpu)                                     \
+  std::string course_why;                                         \
+  const course::Device* gpu = course_test::find_gpu(&course_why); \
   if (gpu == nullptr) GTEST_SKIP() << course_why
 
 using Inputs = std::vector<course::Input>;
 
 /// Checks one version on all test sizes of its study.
-inline void check_version(const course::Study& study, const course::Version& version, const Inputs& inputs) {
+inline void check_version(const course::Study& study, const course::Version& version,
+                          const Inputs& inputs) {
   COURSE_NEEDS_GPU(gpu);
-  const bool quick = std::getenv("COURSE_SANITIZE") != nullptr;  // sanitizers are slow: small sizes, one seed
+  const bool quick =
+      std::getenv("COURSE_SANITIZE") != nullptr;  // sanitizers are slow: small sizes, one seed
   int checked = 0;
   for (const course::Size& size : study.test_sizes) {
     if (version.takes && !version.takes(size)) continue;
@@ -61,7 +62,8 @@ inline void check_version(const course::Study& study, const course::Version& ver
   EXPECT_GT(checked, 0) << "this version has no test size";
 }
 
-/// Registers a test for every version of every study that has test sizes: "sequence.01_one_thread" and so on.
+/// Registers a test for every version of every study that has test sizes: "sequence.01_one_thread"
+/// and so on.
 inline void register_chapter(const course::Chapter& chapter, const Inputs& inputs) {
   class Check : public testing::Test {
    public:
@@ -77,7 +79,8 @@ inline void register_chapter(const course::Chapter& chapter, const Inputs& input
   for (const course::Study& study : chapter.studies) {
     if (study.test_sizes.empty()) continue;
     for (const course::Version& version : study.versions) {
-      testing::RegisterTest(study.name.c_str(), version.id.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+      testing::RegisterTest(study.name.c_str(), version.id.c_str(), nullptr, nullptr, __FILE__,
+                            __LINE__,
                             [=]() -> testing::Test* { return new Check(study, version, inputs); });
     }
   }

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   int gpus = 0;
-  CHECK(cudaGetDeviceCount(&gpus));
+  CHECK(cudaGetDeviceCount(&gpus));  // without a GPU the program ends here
 
   std::printf("host:   launching 2 blocks of 4 threads\n");
   hello<<<2, 4>>>();

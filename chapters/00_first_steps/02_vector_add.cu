@@ -53,7 +53,7 @@ int read_n(int argc, char** argv) {
 int main(int argc, char** argv) {
   const int n = read_n(argc, argv);
   int gpus = 0;
-  CHECK(cudaGetDeviceCount(&gpus));
+  CHECK(cudaGetDeviceCount(&gpus));  // without a GPU the program ends here
 
   // 1. The inputs, in host memory. Small whole numbers: their sums are exact in float.
   std::vector<float> a(n), b(n), c(n);

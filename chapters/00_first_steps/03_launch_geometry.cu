@@ -6,7 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string>
 #include <vector>
 
 /// Ends the program if a CUDA call failed: one line names the call and its error, or says what this
@@ -127,8 +127,9 @@ const Part parts[] = {
 };
 
 int main(int argc, char** argv) {
+  const std::string wanted = argc == 2 ? argv[1] : "";
   bool known = argc == 1;
-  for (const Part& part : parts) known |= argc == 2 && std::strcmp(argv[1], part.name) == 0;
+  for (const Part& part : parts) known = known || wanted == part.name;
   if (!known) {
     std::fprintf(stderr,
                  "03_launch_geometry: bad argument '%s'; usage: 03_launch_geometry "
@@ -137,10 +138,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   int gpus = 0;
-  CHECK(cudaGetDeviceCount(&gpus));
+  CHECK(cudaGetDeviceCount(&gpus));  // without a GPU the program ends here
 
   for (const Part& part : parts) {
-    if (argc == 2 && std::strcmp(argv[1], part.name) != 0) continue;
+    if (argc == 2 && wanted != part.name) continue;
     std::printf("%s: %s\n", part.name, part.title);
     part.run();
     CHECK(cudaGetLastError());

@@ -107,19 +107,24 @@ void print_row(const char* how, int n, double seconds, double right_rate) {
               rate / right_rate);
 }
 
-int main(int argc, char** argv) {
-  const int least = 1 << 16, most = 1 << 26;  // at most three arrays of 256 MiB
+const int least = 1 << 16, most = 1 << 26;  // at most three arrays of 256 MiB
+
+/// Reads `--n N` from the command line. A bad value is one line and exit code 2.
+int read_n(int argc, char** argv) {
+  if (argc == 1) return most;
   const bool named = argc == 3 && std::strcmp(argv[1], "--n") == 0;
   char* end = nullptr;
-  const long long value = named ? std::strtoll(argv[2], &end, 10) : most;
-  if ((argc > 1 && !named) || (named && *end != '\0') || value < least || value > most) {
-    std::fprintf(stderr, "05_timing: bad argument '%s'; usage: 05_timing [--n N], %d to %d\n",
-                 argv[argc - 1], least, most);
-    return 2;
-  }
-  const int n = static_cast<int>(value);
+  const long long n = named ? std::strtoll(argv[2], &end, 10) : 0;
+  if (named && *end == '\0' && n >= least && n <= most) return static_cast<int>(n);
+  std::fprintf(stderr, "05_timing: bad argument '%s'; usage: 05_timing [--n N], %d to %d\n",
+               argv[argc - 1], least, most);
+  std::exit(2);
+}
+
+int main(int argc, char** argv) {
+  const int n = read_n(argc, argv);
   int gpus = 0, l2_bytes = 0;
-  CHECK(cudaGetDeviceCount(&gpus));
+  CHECK(cudaGetDeviceCount(&gpus));  // without a GPU the program ends here
   CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));
 
   const std::size_t bytes = n * sizeof(float);
@@ -136,7 +141,7 @@ int main(int argc, char** argv) {
     std::printf("FAILED: %d of %d sums are wrong, so no time is shown\n", wrong, n);
     return 1;
   }
-  const int half_l2 = std::min(n, std::max(l2_bytes, 1 << 20) / 2 / 12);
+  const int half_l2 = std::min(n, std::max(l2_bytes, 1 << 20) / 2 / 12);  // 12 bytes an element
   const double in_l2 = event_seconds(half_l2, 200);
   const double one_short = host_seconds(least, true);
   const double no_wait = host_seconds(n, false);

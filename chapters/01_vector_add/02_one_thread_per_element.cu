@@ -1,7 +1,9 @@
 // Idea: no loop at all. As many threads as elements; the hardware schedules them.
-// Predicts: neighbouring threads read neighbouring floats, so a warp's 32 loads are one request of four 32-byte
-//   sectors: no byte moves in vain. 2048 resident threads x 8 bytes of loads = 16 KiB in flight per SM.
-// Still wrong: 16 KiB is too little to keep a fast memory busy. First a detour (03), then more in flight (04).
+// Predicts: neighbouring threads read neighbouring floats, so a warp's 32 loads are one request of
+//   four 32-byte sectors: no byte moves in vain. 2048 resident threads x 8 bytes of loads = 16 KiB
+//   in flight per SM.
+// Still wrong: 16 KiB is too little to keep a fast memory busy. First a detour (03), then more in
+//   flight (04).
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -16,7 +18,8 @@ __global__ void add_one(const float* a, const float* b, float* c, std::int64_t n
   if (i < n) c[i] = a[i] + b[i];
 }
 
-/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns the error of the launch.
+/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns the error of the
+/// launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + block_size - 1) / block_size;

@@ -1,6 +1,6 @@
 // Idea: two elements a thread, and all four loads before the first addition.
-// Predicts: 2048 threads x 16 bytes = 32 KiB in flight per SM, twice as much as before. If bytes in flight are what is
-//   missing, this is the step that pays.
+// Predicts: 2048 threads x 16 bytes = 32 KiB in flight per SM, twice as much as before. If bytes in
+//   flight are what is missing, this is the step that pays.
 // Still wrong: the rule of thumb for an H200 says about 48 KiB. Next: 05.
 #include <cuda_runtime.h>
 
@@ -29,7 +29,8 @@ __global__ void add_tile(const float* a, const float* b, float* c, std::int64_t 
   }
 }
 
-/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns the error of the launch.
+/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns the error of the
+/// launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + tile - 1) / tile;

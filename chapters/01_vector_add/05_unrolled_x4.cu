@@ -1,6 +1,8 @@
 // Idea: four elements a thread instead of two; nothing else changes.
-// Predicts: 64 KiB in flight per SM, above the 48 KiB that the memory should need. The gain must be small from here.
-// Still wrong: eight load instructions and eight address calculations a thread for 32 bytes of input. Next: 06.
+// Predicts: 64 KiB in flight per SM, above the 48 KiB that the memory should need. The gain must be
+//   small from here.
+// Still wrong: eight load instructions and eight address calculations a thread for 32 bytes of
+//   input. Next: 06.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -28,7 +30,8 @@ __global__ void add_tile(const float* a, const float* b, float* c, std::int64_t 
   }
 }
 
-/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns the error of the launch.
+/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns the error of the
+/// launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + tile - 1) / tile;

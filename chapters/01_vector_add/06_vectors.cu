@@ -1,6 +1,6 @@
 // Idea: 16-byte loads and stores. One thread adds one float4 with two loads instead of eight.
-// Predicts: the same 64 KiB in flight per SM as 05 with a quarter of the instructions. The memory sees no difference,
-//   so if the time stays the same, instructions were not the limit.
+// Predicts: the same 64 KiB in flight per SM as 05 with a quarter of the instructions. The memory
+//   sees no difference, so if the time stays the same, instructions were not the limit.
 // Still wrong: nothing much. Does still more in flight help? Next: 07.
 #include <cuda_runtime.h>
 
@@ -10,8 +10,8 @@ namespace vectors {
 
 constexpr int block_size = 256;
 
-/// c[i] = a[i] + b[i], four elements a thread. The arrays are aligned to 16 bytes; the last thread adds the 0-3
-/// elements that fill no float4.
+/// c[i] = a[i] + b[i], four elements a thread. The arrays are aligned to 16 bytes; the last thread
+/// adds the 0-3 elements that fill no float4.
 __global__ void add_vector(const float* a, const float* b, float* c, std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
   if (4 * i + 4 <= n) {
@@ -23,8 +23,8 @@ __global__ void add_vector(const float* a, const float* b, float* c, std::int64_
   }
 }
 
-/// Adds n floats. Device pointers, 16-byte aligned arrays of n; c may not overlap a or b. \returns the error of the
-/// launch.
+/// Adds n floats. Device pointers, 16-byte aligned arrays of n; c may not overlap a or b. \returns
+/// the error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t threads = (n + 3) / 4;

@@ -1,6 +1,6 @@
 // Idea: both at once: two float4 of each input a thread, all four loads first.
-// Predicts: 128 KiB in flight per SM, far above what the memory needs, so no gain. A loss would be news: it would mean
-//   that too many open requests disturb each other.
+// Predicts: 128 KiB in flight per SM, far above what the memory needs, so no gain. A loss would be
+//   news: it would mean that too many open requests disturb each other.
 // Still wrong: the count in flight is whatever the code happens to give. 80_limit chooses it.
 #include <cuda_runtime.h>
 
@@ -12,7 +12,8 @@ constexpr int block_size = 256;
 constexpr int unroll = 2;
 constexpr int tile = block_size * unroll;  // float4 that a block adds
 
-/// c[i] = a[i] + b[i]; a block adds one tile of float4, a thread `unroll` of them. The arrays are aligned to 16 bytes.
+/// c[i] = a[i] + b[i]; a block adds one tile of float4, a thread `unroll` of them. The arrays are
+/// aligned to 16 bytes.
 __global__ void add_vector_tile(const float* a, const float* b, float* c, std::int64_t n) {
   const std::int64_t first = std::int64_t{blockIdx.x} * tile + threadIdx.x;
   if ((std::int64_t{blockIdx.x} + 1) * tile * 4 <= n) {
@@ -28,12 +29,13 @@ __global__ void add_vector_tile(const float* a, const float* b, float* c, std::i
           make_float4(x[k].x + y[k].x, x[k].y + y[k].y, x[k].z + y[k].z, x[k].w + y[k].w);
     }
   } else {  // the last block: element by element
-    for (std::int64_t j = std::int64_t{blockIdx.x} * tile * 4 + threadIdx.x; j < n; j += block_size) c[j] = a[j] + b[j];
+    for (std::int64_t j = std::int64_t{blockIdx.x} * tile * 4 + threadIdx.x; j < n; j += block_size)
+      c[j] = a[j] + b[j];
   }
 }
 
-/// Adds n floats. Device pointers, 16-byte aligned arrays of n; c may not overlap a or b. \returns the error of the
-/// launch.
+/// Adds n floats. Device pointers, 16-byte aligned arrays of n; c may not overlap a or b. \returns
+/// the error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + 4 * tile - 1) / (4 * tile);

@@ -1,4 +1,5 @@
-// The peer: what a user would call instead. CUB's DeviceTransform (CUDA 12.8 and later), Thrust's transform before.
+// The peer: what a user would call instead. CUB's DeviceTransform (CUDA 12.8 and later), Thrust's
+// transform before.
 #include <cuda_runtime.h>
 
 #include <cstdint>

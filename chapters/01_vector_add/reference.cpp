@@ -15,8 +15,10 @@ int main(int argc, char** argv) {
     return std::make_unique<VectorAdd>(size, seed, input);
   };
   reference.solve = [](const course::Problem& problem, course::HostArrays& arrays) {
-    add_on_the_cpu(arrays.inputs[0].data(), arrays.inputs[1].data(), arrays.outputs[0].data(), problem.n());
+    add_on_the_cpu(arrays.inputs[0].data(), arrays.inputs[1].data(), arrays.outputs[0].data(),
+                   problem.n());
   };
-  for (const std::int64_t n : {0, 1, 257, 1000003, 1 << 24}) reference.sizes.push_back({{{"n", n}}});
+  for (const std::int64_t n : {0, 1, 257, 1000003, 1 << 24})
+    reference.sizes.push_back({{{"n", n}}});
   return course::run_reference(argc, argv, reference);
 }

@@ -1,12 +1,12 @@
 #pragma once
-/// \file
-/// The problems of this chapter, in host C++: inputs, reference, least traffic, tolerance. Versions never include it.
+/// \file The problems of this chapter, in host C++: inputs, reference, least traffic, tolerance.
+/// Versions never include it.
 
 #include "input.hpp"
 #include "problem.hpp"
 
-/// c = a + b, n floats. A sum of two floats is rounded once, so the error is at most half a unit in the last place:
-/// 2^-24 of the result, or half the smallest denormal.
+/// c = a + b, n floats. A sum of two floats is rounded once, so the error is at most half a unit in
+/// the last place: 2^-24 of the result, or half the smallest denormal.
 class VectorAdd : public course::Problem {
  public:
   using Problem::Problem;
@@ -29,7 +29,9 @@ class VectorAdd : public course::Problem {
 
  protected:
   /// Element i of input k, as a double.
-  double element(std::uint64_t k, std::int64_t i) const { return course::value<float>(input(), seed() + k, i); }
+  double element(std::uint64_t k, std::int64_t i) const {
+    return course::value<float>(input(), seed() + k, i);
+  }
 };
 
 /// out[i] = in[i * stride]: n floats out of n * stride.
@@ -44,7 +46,8 @@ class StridedCopy : public course::Problem {
   double bytes_read() const override { return 4.0 * static_cast<double>(n()); }
   double bytes_written() const override { return bytes_read(); }
   void expected(int, double* out) const override {
-    for (std::int64_t i = 0; i < n(); ++i) out[i] = course::value<float>(input(), seed(), i * stride());
+    for (std::int64_t i = 0; i < n(); ++i)
+      out[i] = course::value<float>(input(), seed(), i * stride());
   }
   course::Tolerance tolerance(int) const override { return {0, 0, true}; }
 };
@@ -61,27 +64,34 @@ class ShiftedCopy : public course::Problem {
   double bytes_read() const override { return 4.0 * static_cast<double>(n()); }
   double bytes_written() const override { return bytes_read(); }
   void expected(int, double* out) const override {
-    for (std::int64_t i = 0; i < n(); ++i) out[i] = course::value<float>(input(), seed(), i + offset());
+    for (std::int64_t i = 0; i < n(); ++i)
+      out[i] = course::value<float>(input(), seed(), i + offset());
   }
   course::Tolerance tolerance(int) const override { return {0, 0, true}; }
 };
 
-/// Grey values of n pixels of eight fields, of which three are needed: 1/4 red + 1/2 green + 1/4 blue. The two layouts
-/// hold the same kind of numbers in another order. Three roundings of sums whose terms add up to 1 at most.
+/// Grey values of n pixels of eight fields, of which three are needed: 1/4 red + 1/2 green + 1/4
+/// blue. The two layouts hold the same kind of numbers in another order. Three roundings of sums
+/// whose terms add up to 1 at most.
 class Grey : public course::Problem {
  public:
   Grey(course::Size size, std::uint64_t seed, course::Input input, bool structures)
       : Problem(std::move(size), seed, input), structures_(structures) {}
-  std::vector<course::Array> inputs() const override { return {{"pixels", 8 * n(), course::Type::f32, seed()}}; }
+  std::vector<course::Array> inputs() const override {
+    return {{"pixels", 8 * n(), course::Type::f32, seed()}};
+  }
   std::vector<course::Array> outputs() const override { return {{"grey", n(), course::Type::f32}}; }
   double bytes_read() const override { return 12.0 * static_cast<double>(n()); }
   double bytes_written() const override { return 4.0 * static_cast<double>(n()); }
   double flops() const override { return 5.0 * static_cast<double>(n()); }
   void expected(int, double* grey) const override {
-    for (std::int64_t i = 0; i < n(); ++i) grey[i] = 0.25 * field(0, i) + 0.5 * field(1, i) + 0.25 * field(2, i);
+    for (std::int64_t i = 0; i < n(); ++i)
+      grey[i] = 0.25 * field(0, i) + 0.5 * field(1, i) + 0.25 * field(2, i);
   }
   course::Tolerance tolerance(int) const override {
-    const double largest = input() == course::Input::large ? 0x1p120 : input() == course::Input::random ? 1 : 0x1p24;
+    const double largest = input() == course::Input::large    ? 0x1p120
+                           : input() == course::Input::random ? 1
+                                                              : 0x1p24;
     return {3 * 0x1p-24 * largest, 0, false};
   }
 
@@ -99,7 +109,8 @@ class SumOfLoads : public course::Problem {
   int loads() const { return static_cast<int>(size()["loads"]); }
   std::vector<course::Array> inputs() const override {
     const course::Type f32 = course::Type::f32;
-    return {{"x", n(), f32, seed()}, {"y", loads() > 1 ? n() : 0, f32, seed() + 1},
+    return {{"x", n(), f32, seed()},
+            {"y", loads() > 1 ? n() : 0, f32, seed() + 1},
             {"z", loads() > 2 ? n() : 0, f32, seed() + 2}};
   }
   std::vector<course::Array> outputs() const override { return {{"out", n(), course::Type::f32}}; }
@@ -116,9 +127,12 @@ class SumOfLoads : public course::Problem {
       }
     });
   }
-  /// Two roundings; the partial sum may be larger than the result, so the bound is in terms of the inputs.
+  /// Two roundings; the partial sum may be larger than the result, so the bound is in terms of the
+  /// inputs.
   course::Tolerance tolerance(int) const override {
-    const double largest = input() == course::Input::large ? 0x1p120 : input() == course::Input::random ? 1 : 0x1p24;
+    const double largest = input() == course::Input::large    ? 0x1p120
+                           : input() == course::Input::random ? 1
+                                                              : 0x1p24;
     return {loads() < 2 ? 0 : 2 * loads() * 0x1p-24 * largest, 0, false};
   }
 };

@@ -13,36 +13,70 @@ using course::Study;
 using course::Version;
 
 /// The launcher of every version of the sequence.
-using Add = cudaError_t(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream);
+using Add = cudaError_t(const float* a, const float* b, float* c, std::int64_t n,
+                        cudaStream_t stream);
 
-namespace one_thread { COURSE_OPTIONAL Add add; }
-namespace one_thread_per_element { COURSE_OPTIONAL Add add; }
-namespace grid_stride { COURSE_OPTIONAL Add add; }
-namespace unrolled_x2 { COURSE_OPTIONAL Add add; }
-namespace unrolled_x4 { COURSE_OPTIONAL Add add; }
-namespace vectors { COURSE_OPTIONAL Add add; }
-namespace vectors_unrolled { COURSE_OPTIONAL Add add; }
-namespace limit { COURSE_OPTIONAL Add add; }
-namespace cub_transform { COURSE_OPTIONAL Add add; }
+namespace one_thread {
+COURSE_OPTIONAL Add add;
+}
+namespace one_thread_per_element {
+COURSE_OPTIONAL Add add;
+}
+namespace grid_stride {
+COURSE_OPTIONAL Add add;
+}
+namespace unrolled_x2 {
+COURSE_OPTIONAL Add add;
+}
+namespace unrolled_x4 {
+COURSE_OPTIONAL Add add;
+}
+namespace vectors {
+COURSE_OPTIONAL Add add;
+}
+namespace vectors_unrolled {
+COURSE_OPTIONAL Add add;
+}
+namespace limit {
+COURSE_OPTIONAL Add add;
+}
+namespace cub_transform {
+COURSE_OPTIONAL Add add;
+}
 
-using AddInFlight = cudaError_t(const float* a, const float* b, float* c, std::int64_t n, int kib, cudaStream_t stream);
-namespace in_flight_study { COURSE_OPTIONAL AddInFlight by_threads, by_unrolling; }
-namespace in_flight_bulk_study { COURSE_OPTIONAL AddInFlight by_bulk_copies; }
+using AddInFlight = cudaError_t(const float* a, const float* b, float* c, std::int64_t n, int kib,
+                                cudaStream_t stream);
+namespace in_flight_study {
+COURSE_OPTIONAL AddInFlight by_threads, by_unrolling;
+}
+namespace in_flight_bulk_study {
+COURSE_OPTIONAL AddInFlight by_bulk_copies;
+}
 
-using Copy = cudaError_t(const float* in, float* out, std::int64_t n, std::int64_t step, cudaStream_t stream);
-namespace stride_study { COURSE_OPTIONAL Copy copy; }
-namespace offset_study { COURSE_OPTIONAL Copy copy; }
+using Copy = cudaError_t(const float* in, float* out, std::int64_t n, std::int64_t step,
+                         cudaStream_t stream);
+namespace stride_study {
+COURSE_OPTIONAL Copy copy;
+}
+namespace offset_study {
+COURSE_OPTIONAL Copy copy;
+}
 
 using MakeGrey = cudaError_t(const float* in, float* out, std::int64_t n, cudaStream_t stream);
-namespace layout_study { COURSE_OPTIONAL MakeGrey array_of_structures, structure_of_arrays; }
+namespace layout_study {
+COURSE_OPTIONAL MakeGrey array_of_structures, structure_of_arrays;
+}
 
-using AddLoads = cudaError_t(const float* x, const float* y, const float* z, float* out, std::int64_t n, int loads,
-                             cudaStream_t stream);
-namespace loads_study { COURSE_OPTIONAL AddLoads add; }
+using AddLoads = cudaError_t(const float* x, const float* y, const float* z, float* out,
+                             std::int64_t n, int loads, cudaStream_t stream);
+namespace loads_study {
+COURSE_OPTIONAL AddLoads add;
+}
 
 namespace {
 
-Version row(const char* id, const char* title, Add* add, Role role = Role::version, int capability = 0) {
+Version row(const char* id, const char* title, Add* add, Role role = Role::version,
+            int capability = 0) {
   Version version{id, title, {}, role};
   version.needs.capability = capability;
   if (add) {
@@ -64,8 +98,9 @@ Version memcpy_row() {
 
 std::vector<Size> test_sizes(const std::vector<std::pair<std::string, std::int64_t>>& more = {}) {
   std::vector<Size> sizes;
-  for (const std::int64_t n : {0, 1, 2, 3, 4, 5, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 4095, 4097, 65537,
-                               1000003, (1 << 22) + 1}) {
+  for (const std::int64_t n :
+       {0,   1,   2,    3,    4,    5,    31,   32,    33,      255,
+        256, 257, 1023, 1024, 1025, 4095, 4097, 65537, 1000003, (1 << 22) + 1}) {
     Size size{{{"n", n}}};
     for (const auto& dimension : more) size.dimensions.push_back(dimension);
     sizes.push_back(size);
@@ -111,7 +146,8 @@ Study size_sweep() {
   return study;
 }
 
-Version in_flight_row(const char* id, const char* title, AddInFlight* add, std::vector<int> takes, int capability = 0) {
+Version in_flight_row(const char* id, const char* title, AddInFlight* add, std::vector<int> takes,
+                      int capability = 0) {
   Version version{id, title};
   version.needs.capability = capability;
   version.takes = [takes](const Size& size) {
@@ -122,7 +158,8 @@ Version in_flight_row(const char* id, const char* title, AddInFlight* add, std::
   };
   if (add) {
     version.launch = [add](const Problem& p, const Arguments& a) {
-      return add(a.in<float>(0), a.in<float>(1), a.out<float>(0), p.n(), static_cast<int>(p.size()["kib"]), a.stream);
+      return add(a.in<float>(0), a.in<float>(1), a.out<float>(0), p.n(),
+                 static_cast<int>(p.size()["kib"]), a.stream);
     };
   }
   return version;
@@ -134,8 +171,10 @@ Study in_flight() {
   study.title = "Bandwidth over bytes in flight per SM";
   study.make = course::make_problem<VectorAdd>();
   study.versions = {
-      in_flight_row("by_threads", "more threads", in_flight_study::by_threads, {2, 4, 6, 8, 10, 12, 14, 16}),
-      in_flight_row("by_unrolling", "more loads a thread", in_flight_study::by_unrolling, {16, 32, 48, 64, 96, 128}),
+      in_flight_row("by_threads", "more threads", in_flight_study::by_threads,
+                    {2, 4, 6, 8, 10, 12, 14, 16}),
+      in_flight_row("by_unrolling", "more loads a thread", in_flight_study::by_unrolling,
+                    {16, 32, 48, 64, 96, 128}),
       in_flight_row("by_bulk_copies", "bulk copies", in_flight_bulk_study::by_bulk_copies,
                     {8, 16, 24, 32, 40, 48, 56, 64, 96, 128}, 90),
   };
@@ -143,7 +182,8 @@ Study in_flight() {
     study.sizes.push_back(Size{{{"n", std::int64_t{1} << 28}, {"kib", kib}}});
   }
   for (const int kib : {2, 14, 16, 48, 128}) {
-    for (const std::int64_t n : {1, 257, 1025, 1000003}) study.test_sizes.push_back(Size{{{"n", n}, {"kib", kib}}});
+    for (const std::int64_t n : {1, 257, 1025, 1000003})
+      study.test_sizes.push_back(Size{{{"n", n}, {"kib", kib}}});
   }
   study.axis = "kib";
   study.axis_label = "KiB of loads in flight per SM (by construction)";
@@ -165,7 +205,8 @@ Study stride() {
   study.name = "stride";
   study.title = "Copy every s-th float";
   study.make = course::make_problem<StridedCopy>();
-  study.versions = {copy_row("strided_copy", "out[i] = in[i * stride]", stride_study::copy, "stride")};
+  study.versions = {
+      copy_row("strided_copy", "out[i] = in[i * stride]", stride_study::copy, "stride")};
   for (const int s : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32}) {
     study.sizes.push_back(Size{{{"n", 1 << 25}, {"stride", s}}});
   }
@@ -182,7 +223,8 @@ Study offset() {
   study.name = "offset";
   study.title = "Copy from the middle of a sector";
   study.make = course::make_problem<ShiftedCopy>();
-  study.versions = {copy_row("shifted_copy", "out[i] = in[i + offset]", offset_study::copy, "offset")};
+  study.versions = {
+      copy_row("shifted_copy", "out[i] = in[i + offset]", offset_study::copy, "offset")};
   for (const int o : {0, 1, 2, 4, 7, 8, 12, 16, 24, 31, 32}) {
     study.sizes.push_back(Size{{{"n", 1 << 28}, {"offset", o}}});
   }
@@ -196,7 +238,8 @@ Study offset() {
 }
 
 Study layout() {
-  const auto grey_row = [](const char* id, const char* title, MakeGrey* make_grey, bool structures) {
+  const auto grey_row = [](const char* id, const char* title, MakeGrey* make_grey,
+                           bool structures) {
     Version version{id, title};
     version.make = [structures](const Size& size, std::uint64_t seed, course::Input input) {
       return std::make_unique<Grey>(size, seed, input, structures);
@@ -212,7 +255,8 @@ Study layout() {
   study.name = "layout";
   study.title = "Three of eight fields: array of structures, structure of arrays";
   study.versions = {
-      grey_row("array_of_structures", "fields side by side", layout_study::array_of_structures, true),
+      grey_row("array_of_structures", "fields side by side", layout_study::array_of_structures,
+               true),
       grey_row("structure_of_arrays", "an array a field", layout_study::structure_of_arrays, false),
   };
   study.make = study.versions.back().make;
@@ -229,8 +273,8 @@ Study loads() {
   Version version{"simple_kernel", "one element a thread"};
   if (loads_study::add) {
     version.launch = [](const Problem& p, const Arguments& a) {
-      return loads_study::add(a.in<float>(0), a.in<float>(1), a.in<float>(2), a.out<float>(0), p.n(),
-                              static_cast<int>(p.size()["loads"]), a.stream);
+      return loads_study::add(a.in<float>(0), a.in<float>(1), a.in<float>(2), a.out<float>(0),
+                              p.n(), static_cast<int>(p.size()["loads"]), a.stream);
     };
   }
   study.versions = {version};
@@ -247,5 +291,7 @@ Study loads() {
 }  // namespace
 
 course::Chapter course::chapter() {
-  return {"01_vector_add", "c = a + b", {sequence(), in_flight(), loads(), stride(), offset(), layout(), size_sweep()}};
+  return {"01_vector_add",
+          "c = a + b",
+          {sequence(), in_flight(), loads(), stride(), offset(), layout(), size_sweep()}};
 }

@@ -1,5 +1,6 @@
-// What the measuring engine must be able to do before anybody may believe it, as studies: the length of a kernel whose
-// cycles are known, the same version twice, the memory over sizes, and what naive timing would have reported instead.
+// What the measuring engine must be able to do before anybody may believe it, as studies: the
+// length of a kernel whose cycles are known, the same version twice, the memory over sizes, and
+// what naive timing would have reported instead.
 #include <chrono>
 
 #include "anchors.hpp"
@@ -40,10 +41,12 @@ Study known_cycles() {
   study.name = "known_cycles";
   study.title = "A kernel of known length: cycles per second must be the SM clock";
   study.make = course::make_problem<Spin>();
-  study.versions = {{"spin", "one thread that watches the clock", [](const Problem& p, const Arguments& a) {
-                       return harness::spin(p.size()["cycles"], a.out<float>(0), a.stream);
-                     }}};
-  for (const int cycles : {2000, 20000, 200000, 2000000}) study.sizes.push_back({{{"cycles", cycles}}});
+  study.versions = {
+      {"spin", "one thread that watches the clock", [](const Problem& p, const Arguments& a) {
+         return harness::spin(p.size()["cycles"], a.out<float>(0), a.stream);
+       }}};
+  for (const int cycles : {2000, 20000, 200000, 2000000})
+    study.sizes.push_back({{{"cycles", cycles}}});
   study.axis = "cycles";
   study.axis_label = "SM clock cycles the kernel spins";
   study.limit = nullptr;
@@ -55,7 +58,8 @@ Study twice() {
   study.name = "twice";
   study.title = "The same version under three names";
   study.make = course::make_problem<course::CopyProblem>();
-  for (const char* id : {"copy_a", "copy_b", "copy_c"}) study.versions.push_back(course::copy_version(id, Role::version));
+  for (const char* id : {"copy_a", "copy_b", "copy_c"})
+    study.versions.push_back(course::copy_version(id, Role::version));
   study.sizes = {{{{"n", 1 << 20}}}, {{{"n", 1 << 24}}}, {{{"n", 1 << 28}}}};
   study.axis = "n";
   study.axis_label = "floats";
@@ -67,7 +71,8 @@ Study memory() {
   study.name = "memory";
   study.title = "What the memory can do, over sizes, L2 cold";
   study.make = course::make_problem<course::CopyProblem>();
-  study.versions = {course::read_version("read", Role::limit), course::copy_version("copy", Role::limit),
+  study.versions = {course::read_version("read", Role::limit),
+                    course::copy_version("copy", Role::limit),
                     course::bulk_copy_version("bulk_copy", Role::limit),
                     course::memcpy_version("cudaMemcpy", Role::peer)};
   study.versions.front().make = course::make_problem<course::ReadProblem>();
@@ -83,7 +88,8 @@ double host_seconds() {
 }
 
 /// A copy whose sample is taken by `timer` on one buffer that stays in the L2 cache where it fits.
-Version naive(const char* id, const char* title, std::function<double(const Launch&, cudaStream_t)> timer) {
+Version naive(const char* id, const char* title,
+              std::function<double(const Launch&, cudaStream_t)> timer) {
   Version version = course::copy_version(id, Role::version);
   version.title = title;
   version.timer = std::move(timer);
@@ -139,13 +145,15 @@ Study naive_timing() {
 Study zeros() {
   class ZeroCopy : public course::CopyProblem {
    public:
-    ZeroCopy(Size size, std::uint64_t seed, course::Input) : CopyProblem(std::move(size), seed, course::Input::equal) {}
+    ZeroCopy(Size size, std::uint64_t seed, course::Input)
+        : CopyProblem(std::move(size), seed, course::Input::equal) {}
   };
   Study study;
   study.name = "constant_data";
   study.title = "The same copy of random numbers and of one constant";
   study.make = course::make_problem<course::CopyProblem>();
-  study.versions = {course::copy_version("random", Role::version), course::copy_version("constant", Role::version)};
+  study.versions = {course::copy_version("random", Role::version),
+                    course::copy_version("constant", Role::version)};
   study.versions[1].make = course::make_problem<ZeroCopy>();
   study.sizes = {{{{"n", 1 << 28}}}};
   return study;
@@ -169,8 +177,11 @@ Study launches() {
   study.name = "launches";
   study.title = "A kernel that stores one float: what a launch costs";
   study.make = course::make_problem<Nothing>();
-  const auto launch = [](const Problem&, const Arguments& a) { return harness::spin(0, a.out<float>(0), a.stream); };
-  study.versions = {{"graph_replay", "replayed graph", launch}, {"plain_launches", "plain launches", launch}};
+  const auto launch = [](const Problem&, const Arguments& a) {
+    return harness::spin(0, a.out<float>(0), a.stream);
+  };
+  study.versions = {{"graph_replay", "replayed graph", launch},
+                    {"plain_launches", "plain launches", launch}};
   study.versions[1].needs.capturable = false;
   study.sizes = {{{{"n", 1}}}};
   study.limit = nullptr;
@@ -180,6 +191,8 @@ Study launches() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return course::run(argc, argv, {"harness", "the measuring engine measures itself",
-                                  {known_cycles(), launches(), twice(), memory(), naive_timing(), zeros()}});
+  return course::run(argc, argv,
+                     {"harness",
+                      "the measuring engine measures itself",
+                      {known_cycles(), launches(), twice(), memory(), naive_timing(), zeros()}});
 }

@@ -1,8 +1,10 @@
-// How many bytes must be on their way to one SM before the memory is busy all the time? Two ways to choose the number
-// while the work stays the same (c = a + b); studies/in_flight_bulk.cu is the third.
-//   by threads: one float of each input a thread; unused shared memory keeps other blocks away, so that 256 x k threads
+// How many bytes must be on their way to one SM before the memory is busy all the time? Two ways to
+// choose the number while the work stays the same (c = a + b); studies/in_flight_bulk.cu is the
+// third.
+// by threads: one float of each input a thread; unused shared memory keeps other blocks away, so
+//   that 256 x k threads
 //               are resident: 2 KiB in flight a block, 2 to 16 KiB in all.
-//   by unrolling: 2048 resident threads with u floats of each input: 16 x u KiB.
+// by unrolling: 2048 resident threads with u floats of each input: 16 x u KiB.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -30,43 +32,58 @@ __global__ void add_tile(const float* a, const float* b, float* c, std::int64_t 
 }
 
 template <int unroll>
-cudaError_t launch(const float* a, const float* b, float* c, std::int64_t n, int shared_bytes, cudaStream_t stream) {
-  cudaError_t error =
-      cudaFuncSetAttribute(add_tile<unroll>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+cudaError_t launch(const float* a, const float* b, float* c, std::int64_t n, int shared_bytes,
+                   cudaStream_t stream) {
+  cudaError_t error = cudaFuncSetAttribute(
+      add_tile<unroll>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   if (error != cudaSuccess) return error;
   const std::int64_t blocks = (n + block_size * unroll - 1) / (block_size * unroll);
-  add_tile<unroll><<<static_cast<unsigned>(blocks), block_size, static_cast<unsigned>(shared_bytes), stream>>>(a, b, c,
-                                                                                                             n);
+  add_tile<unroll>
+      <<<static_cast<unsigned>(blocks), block_size, static_cast<unsigned>(shared_bytes), stream>>>(
+          a, b, c, n);
   return cudaGetLastError();
 }
 
-/// Adds n floats with `kib` (2, 4, ... 16) KiB in flight per SM, chosen by the number of resident threads.
+/// Adds n floats with `kib` (2, 4, ... 16) KiB in flight per SM, chosen by the number of resident
+/// threads.
 /// \returns the error of the launch; cudaErrorInvalidValue for another number.
-cudaError_t by_threads(const float* a, const float* b, float* c, std::int64_t n, int kib, cudaStream_t stream) {
+cudaError_t by_threads(const float* a, const float* b, float* c, std::int64_t n, int kib,
+                       cudaStream_t stream) {
   if (kib < 2 || kib > 16 || kib % 2 != 0) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   int device = 0, per_sm = 0, most = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;
-  if (cudaError_t error = cudaDeviceGetAttribute(&per_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device)) {
+  if (cudaError_t error =
+          cudaDeviceGetAttribute(&per_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device)) {
     return error;
   }
-  if (cudaError_t error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) return error;
+  if (cudaError_t error =
+          cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device))
+    return error;
   const int bytes = (per_sm / (kib / 2) - 2048) / 128 * 128;
   return launch<1>(a, b, c, n, kib == 16 ? 0 : bytes < most ? bytes : most, stream);
 }
 
 /// Adds n floats with `kib` (16, 32, 48, 64, 96, 128) KiB in flight per SM, chosen by unrolling.
 /// \returns the error of the launch; cudaErrorInvalidValue for another number.
-cudaError_t by_unrolling(const float* a, const float* b, float* c, std::int64_t n, int kib, cudaStream_t stream) {
+cudaError_t by_unrolling(const float* a, const float* b, float* c, std::int64_t n, int kib,
+                         cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   switch (kib) {
-    case 16: return launch<1>(a, b, c, n, 0, stream);
-    case 32: return launch<2>(a, b, c, n, 0, stream);
-    case 48: return launch<3>(a, b, c, n, 0, stream);
-    case 64: return launch<4>(a, b, c, n, 0, stream);
-    case 96: return launch<6>(a, b, c, n, 0, stream);
-    case 128: return launch<8>(a, b, c, n, 0, stream);
-    default: return cudaErrorInvalidValue;
+    case 16:
+      return launch<1>(a, b, c, n, 0, stream);
+    case 32:
+      return launch<2>(a, b, c, n, 0, stream);
+    case 48:
+      return launch<3>(a, b, c, n, 0, stream);
+    case 64:
+      return launch<4>(a, b, c, n, 0, stream);
+    case 96:
+      return launch<6>(a, b, c, n, 0, stream);
+    case 128:
+      return launch<8>(a, b, c, n, 0, stream);
+    default:
+      return cudaErrorInvalidValue;
   }
 }
 

@@ -15,14 +15,17 @@ struct Pixel {
 };
 static_assert(sizeof(Pixel) == fields * sizeof(float), "a pixel fills one sector of 32 bytes");
 
-__device__ float grey(float red, float green, float blue) { return 0.25f * red + 0.5f * green + 0.25f * blue; }
+__device__ float grey(float red, float green, float blue) {
+  return 0.25f * red + 0.5f * green + 0.25f * blue;
+}
 
 __global__ void grey_from_structures(const Pixel* pixels, float* out, std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
   if (i < n) out[i] = grey(pixels[i].red, pixels[i].green, pixels[i].blue);
 }
 
-__global__ void grey_from_arrays(const float* red, const float* green, const float* blue, float* out, std::int64_t n) {
+__global__ void grey_from_arrays(const float* red, const float* green, const float* blue,
+                                 float* out, std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
   if (i < n) out[i] = grey(red[i], green[i], blue[i]);
 }
@@ -31,11 +34,13 @@ __global__ void grey_from_arrays(const float* red, const float* green, const flo
 cudaError_t array_of_structures(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const auto blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
-  grey_from_structures<<<blocks, block_size, 0, stream>>>(reinterpret_cast<const Pixel*>(in), out, n);
+  grey_from_structures<<<blocks, block_size, 0, stream>>>(reinterpret_cast<const Pixel*>(in), out,
+                                                          n);
   return cudaGetLastError();
 }
 
-/// in: n values of the first field, then n of the second, and so on. Device pointers. \returns the error of the launch.
+/// in: n values of the first field, then n of the second, and so on. Device pointers. \returns the
+/// error of the launch.
 cudaError_t structure_of_arrays(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const auto blocks = static_cast<unsigned>((n + block_size - 1) / block_size);

@@ -1,5 +1,5 @@
-// The simple kernel of version 02 with one, two and three inputs: nothing changes but the loads that a thread has in
-// flight. out = in0, out = in0 + in1, out = in0 + in1 + in2.
+// The simple kernel of version 02 with one, two and three inputs: nothing changes but the loads
+// that a thread has in flight. out = in0, out = in0 + in1, out = in0 + in1 + in2.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -18,14 +18,16 @@ __global__ void two_loads(const float* x, const float* y, float* out, std::int64
   if (i < n) out[i] = x[i] + y[i];
 }
 
-__global__ void three_loads(const float* x, const float* y, const float* z, float* out, std::int64_t n) {
+__global__ void three_loads(const float* x, const float* y, const float* z, float* out,
+                            std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
   if (i < n) out[i] = x[i] + y[i] + z[i];
 }
 
-/// Adds the first `loads` (1 to 3) of x, y, z: n floats each. Device pointers. \returns the error of the launch.
-cudaError_t add(const float* x, const float* y, const float* z, float* out, std::int64_t n, int loads,
-                cudaStream_t stream) {
+/// Adds the first `loads` (1 to 3) of x, y, z: n floats each. Device pointers. \returns the error
+/// of the launch.
+cudaError_t add(const float* x, const float* y, const float* z, float* out, std::int64_t n,
+                int loads, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const auto blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
   if (loads == 1) {

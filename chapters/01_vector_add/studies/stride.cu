@@ -1,5 +1,5 @@
-// Two questions about addresses, each with the same copy: what if neighbouring threads do not read neighbouring words,
-// and what if a warp's words start in the middle of a sector?
+// Two questions about addresses, each with the same copy: what if neighbouring threads do not read
+// neighbouring words, and what if a warp's words start in the middle of a sector?
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -15,7 +15,8 @@ __global__ void copy_every(const float* in, float* out, std::int64_t n, std::int
 }
 
 /// Copies every stride-th of n * stride floats. Device pointers. \returns the error of the launch.
-cudaError_t copy(const float* in, float* out, std::int64_t n, std::int64_t stride, cudaStream_t stream) {
+cudaError_t copy(const float* in, float* out, std::int64_t n, std::int64_t stride,
+                 cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + block_size - 1) / block_size;
   copy_every<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(in, out, n, stride);
@@ -35,7 +36,8 @@ __global__ void copy_shifted(const float* in, float* out, std::int64_t n, std::i
 }
 
 /// Copies n of n + offset floats. Device pointers. \returns the error of the launch.
-cudaError_t copy(const float* in, float* out, std::int64_t n, std::int64_t offset, cudaStream_t stream) {
+cudaError_t copy(const float* in, float* out, std::int64_t n, std::int64_t offset,
+                 cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + block_size - 1) / block_size;
   copy_shifted<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(in, out, n, offset);

@@ -89,8 +89,9 @@ def choose(backend: str, requested_arch: str, gpu_optional: bool) -> Choice:
     lack = f"nvcc {nvcc.version} is {nvcc.problem}" if nvcc.version else "nvcc not found"
     if requested_arch or backend == "cuda":
         raise Problem(f"{lack}: {install.fix('nvcc')}")
-    say(f"Backend: {reason + ', ' if reason else ''}{lack}: the CPU reference runs.")
-    return Choice("host", "", BUILD / "host", False, reason or lack)
+    reason = ", ".join(filter(None, [reason, lack]))
+    say(f"Backend: {reason}: the CPU reference runs.")
+    return Choice("host", "", BUILD / "host", False, reason)
 
 
 @contextmanager

@@ -1,0 +1,28 @@
+#pragma once
+/// \file
+/// The program behind an exercise of a chapter.
+
+#include <string>
+#include <vector>
+
+#include "anchors.hpp"
+#include "chapter.hpp"
+
+namespace course {
+
+struct Exercise {
+  std::string chapter;
+  int number = 0;
+  MakeProblem make;
+  Version yours, reference;      ///< the learner's version, and the one it is compared with
+  std::vector<Size> test_sizes;  ///< checked, in order
+  Size size;                     ///< measured
+  double least_ratio =
+      0;  ///< yours must reach this many times the reference's rate; 0: only be right
+};
+
+/// Checks the learner's version on every size, measures both versions in turn, prints the table and
+/// one last line: PASSED, or NOT YET with the reason. Returns 0 only for PASSED.
+int run_exercise(int argc, char** argv, const Exercise& exercise);
+
+}  // namespace course

@@ -1,0 +1,10 @@
+# Runs the program of a starter or a solution: a starter must not pass, a solution must.
+execute_process(COMMAND "${PROGRAM}" RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+message("${out}${err}")
+if(code EQUAL 3)
+  message("SKIPPED: no GPU")
+elseif(KIND STREQUAL "starter" AND NOT out MATCHES "NOT YET")
+  message(FATAL_ERROR "the starter is already solved, or it broke")
+elseif(KIND STREQUAL "solution" AND NOT code EQUAL 0)
+  message(FATAL_ERROR "the solution does not pass")
+endif()
