@@ -1,6 +1,7 @@
 #pragma once
-/// \file The problems behind the anchors: what the memory of this GPU can do, measured with kernels
-/// that do nothing else.
+/// \file
+/// The problems behind the anchors: what the memory of this GPU can do, measured with kernels that
+/// do nothing else.
 
 #include "chapter.hpp"
 

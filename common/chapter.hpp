@@ -1,6 +1,7 @@
 #pragma once
-/// \file What a chapter declares: its studies, each a problem, a list of versions and a list of
-/// sizes. Host C++ only.
+/// \file
+/// What a chapter declares: its studies, each a problem, a list of versions and a list of sizes.
+/// Host C++ only.
 
 #include <cuda_runtime.h>
 

@@ -1,6 +1,7 @@
 #pragma once
-/// \file The two comparators. The same test of one element runs on the host (unit tests,
-/// references) and on the device.
+/// \file
+/// The two comparators. The same test of one element runs on the host (unit tests, references) and
+/// on the device.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-/// \file The few kernels that the course itself needs: inputs, comparison, and the anchors of the
+/// \file
+/// The few kernels that the course itself needs: inputs, comparison, and the anchors of the
 /// measurements.
 
 #include <cuda_runtime.h>

@@ -1,6 +1,7 @@
 #pragma once
-/// \file Counter-based inputs: element i of an array is a pure function of (family, seed, i), the
-/// same on the host and on the device, so that no array of inputs ever has to be copied or kept.
+/// \file
+/// Counter-based inputs: element i of an array is a pure function of (family, seed, i), the same on
+/// the host and on the device, so that no array of inputs ever has to be copied or kept.
 
 #include <cstdint>
 

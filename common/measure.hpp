@@ -1,6 +1,7 @@
 #pragma once
-/// \file The measuring engine. docs/how_we_measure.md says why each part is there and shows what
-/// happens without it.
+/// \file
+/// The measuring engine. docs/how_we_measure.md says why each part is there and shows what happens
+/// without it.
 
 #include <cuda_runtime.h>
 

@@ -1,6 +1,7 @@
 #pragma once
-/// \file What a chapter computes, in host C++ only: sizes, input and output arrays, the reference,
-/// the least traffic.
+/// \file
+/// What a chapter computes, in host C++ only: sizes, input and output arrays, the reference, the
+/// least traffic.
 
 #include <cstdint>
 #include <string>

@@ -400,15 +400,17 @@ void Session::run_study(const Study& study) {
 /// Plain launches for a profiler to look at: no checks, no timing, no anchors.
 void Session::profile(const std::vector<Study>& studies) {
   for (const Study& study : studies) {
-    for (const Version& version : study.versions) {
-      const Size size = sizes_of(study, options_).front();
-      const auto problem = make(study, version, size);
-      if (!missing(version, *problem, device_).empty()) continue;
-      auto sets = std::make_shared<Sets>(*problem, 0, bench_.stream());
-      Row row(version, *problem, sets, bench_);
-      for (std::int64_t k = 0; k < options_.profile; ++k) COURSE_CHECK(row.launch_once());
-      std::printf("launched %s x %lld at %s\n", version.id.c_str(),
-                  static_cast<long long>(options_.profile), size.text().c_str());
+    for (const Size& size : sizes_of(study, options_)) {
+      for (const Version& version : study.versions) {
+        const auto problem = make(study, version, size);
+        if (version.takes && !version.takes(size)) continue;
+        if (!missing(version, *problem, device_).empty()) continue;
+        auto sets = std::make_shared<Sets>(*problem, 0, bench_.stream());
+        Row row(version, *problem, sets, bench_);
+        for (std::int64_t k = 0; k < options_.profile; ++k) COURSE_CHECK(row.launch_once());
+        std::printf("launched %s x %lld at %s\n", version.id.c_str(),
+                    static_cast<long long>(options_.profile), size.text().c_str());
+      }
     }
   }
 }

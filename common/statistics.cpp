@@ -33,16 +33,4 @@ Statistics statistics(std::vector<double> samples) {
   return s;
 }
 
-Line fit_line(const std::vector<double>& x, const std::vector<double>& y) {
-  double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double weight = 1 / (y[i] * y[i]);
-    w += weight, wx += weight * x[i], wy += weight * y[i];
-    wxx += weight * x[i] * x[i], wxy += weight * x[i] * y[i];
-  }
-  const double determinant = w * wxx - wx * wx;
-  if (!(determinant > 0)) return {};
-  return {(wxx * wy - wx * wxy) / determinant, (w * wxy - wx * wy) / determinant};
-}
-
 }  // namespace course

@@ -18,11 +18,4 @@ struct Statistics {
 
 Statistics statistics(std::vector<double> samples);
 
-/// Least-squares line through (x, y): y = intercept + slope * x. Weights 1 / y^2, so that relative
-/// errors count.
-struct Line {
-  double intercept = 0, slope = 0;
-};
-Line fit_line(const std::vector<double>& x, const std::vector<double>& y);
-
 }  // namespace course

@@ -1,6 +1,7 @@
 #pragma once
-/// \file The correctness test that every chapter shares: each version of each study, one GoogleTest
-/// each, so one process each under ctest; sizes, seeds and families of inputs loop inside.
+/// \file
+/// The correctness test that every chapter shares: each version of each study, one GoogleTest each,
+/// so one process each under ctest; sizes, seeds and families of inputs loop inside.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #pragma once
-/// \file The problems of this chapter, in host C++: inputs, reference, least traffic, tolerance.
-/// Versions never include it.
+/// \file
+/// The problems of this chapter, in host C++: inputs, reference, least traffic, tolerance. Versions
+/// never include it.
 
 #include "input.hpp"
 #include "problem.hpp"

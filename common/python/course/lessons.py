@@ -12,7 +12,8 @@ A table
     only=     versions: numbers, ranges of numbers, or whole names (default: all)
     size=     keeps the rows with these sizes: `n:2^28`, several as `rows:8192,cols:8192`
     columns=  fields: title, size, time, rate, of_limit, x_previous, check, registers, bytes,
-              blocks_per_sm, ratio:OTHER (this rate over that of the version OTHER)
+              blocks_per_sm, fit_t0 and fit_bw (t = t0 + bytes / BW over all sizes),
+              ratio:OTHER (this rate over that of the version OTHER)
               (default: time,rate,of_limit,x_previous,check)
 
   A study with an axis (a sweep) gives one line a value of the axis and, for every version, one

@@ -390,6 +390,32 @@ def _check_cell(_: ResultFile, row: Row) -> str:
     return "ok" if row.verified else "unchecked"
 
 
+def fit(result: ResultFile, row: Row) -> Optional[Tuple[float, float]]:
+    """t = t0 + bytes / rate over all sizes of this version: (t0 in s, rate in bytes/s).
+
+    Least squares of the relative errors, so that small sizes weigh as much as large ones.
+    """
+    points = [(r.bytes, r.median_s) for r in result.rows_of(row.study)
+              if r.version == row.version and r.median_s and r.bytes]
+    w = [1 / t ** 2 for _, t in points]
+    sw, sx = sum(w), sum(k * x for k, (x, _) in zip(w, points))
+    sy = sum(k * t for k, (_, t) in zip(w, points))
+    sxx = sum(k * x * x for k, (x, _) in zip(w, points))
+    sxy = sum(k * x * t for k, (x, t) in zip(w, points))
+    determinant = sw * sxx - sx * sx
+    if len(points) < 3 or not determinant > 0:
+        return None
+    slope = (sw * sxy - sx * sy) / determinant
+    return ((sy - slope * sx) / sw, 1 / slope) if slope > 0 else None
+
+
+def _fit_cell(result: ResultFile, row: Row, part: int) -> str:
+    found = fit(result, row)
+    if found is None:
+        return "-"
+    return time_text(found[0]) if part == 0 else f"{digits(found[1] * 1e-9)} GB/s"
+
+
 FIELDS: Dict[str, Tuple[str, Callable[[ResultFile, Row], str]]] = {
     "title": ("title", lambda _, row: row.title),
     "size": ("size", lambda _, row: size_text(row.size)),
@@ -400,6 +426,8 @@ FIELDS: Dict[str, Tuple[str, Callable[[ResultFile, Row], str]]] = {
     "check": ("check", _check_cell),
     "registers": ("registers", lambda _, row: str(row.launch.get("registers", "-"))),
     "blocks_per_sm": ("blocks per SM", lambda _, row: str(row.launch.get("blocks_per_sm", "-"))),
+    "fit_t0": ("t0", lambda f, row: _fit_cell(f, row, 0)),
+    "fit_bw": ("BW", lambda f, row: _fit_cell(f, row, 1)),
     "bytes": ("bytes", lambda _, row: "-" if row.bytes is None else count_text(row.bytes)),
 }
 SHORT = {"% of limit": "% limit", "x previous": "x prev"}  # in the terminal
