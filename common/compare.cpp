@@ -25,6 +25,13 @@ Mismatch compare(const T* got, const double* want, std::int64_t count, Tolerance
   return mismatch;
 }
 
+std::string number_text(double number) {
+  if (std::isnan(number)) return "NaN";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", number);
+  return text;
+}
+
 /// What a wrong first element often means.
 const char* hint(const Mismatch& mismatch, std::int64_t count) {
   if (std::isnan(mismatch.got)) {
@@ -50,12 +57,9 @@ Mismatch same_bits(const T* got, const double* want, std::int64_t count) {
 
 std::string text(const Mismatch& mismatch, std::int64_t count, const std::string& array) {
   if (mismatch.ok()) return "";
-  char line[256];
-  std::snprintf(line, sizeof line, "%llu of %lld wrong in %s, first at %lld: got %.9g, want %.9g%s",
-                static_cast<unsigned long long>(mismatch.count), static_cast<long long>(count),
-                array.c_str(), static_cast<long long>(mismatch.first), mismatch.got, mismatch.want,
-                hint(mismatch, count));
-  return line;
+  return std::to_string(mismatch.count) + " of " + std::to_string(count) + " wrong in " + array +
+         ", first at " + std::to_string(mismatch.first) + ": got " + number_text(mismatch.got) +
+         ", want " + number_text(mismatch.want) + hint(mismatch, count);
 }
 
 template Mismatch close(const float*, const double*, std::int64_t, double, double);

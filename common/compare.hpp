@@ -28,8 +28,8 @@ COURSE_HOST_DEVICE bool element_matches(T got, double want, Tolerance tolerance,
   const double magnitude = want < 0 ? -want : want;
   if (tolerance.bits) {
     const T exact = static_cast<T>(want);
-    return got == exact &&
-           (got != T{0} || 1 / static_cast<double>(got) == 1 / want);  // -0 is not +0
+    return got == exact && (got != T{0} || 1 / static_cast<double>(got) ==
+                                               1 / static_cast<double>(exact));  // -0 is not +0
   }
   const double bound = tolerance.absolute + tolerance.relative * magnitude;
   return *error <= bound && bound <= 1.7976931348623157e308;  // false for a NaN error or bound

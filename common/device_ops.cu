@@ -87,17 +87,31 @@ Mismatch compare_typed(const T* got, const double* want, std::int64_t n, Toleran
 
 __global__ void empty_kernel() {}
 
-/// One 16-byte load a thread and nothing to wait for but the data.
-__global__ void read_kernel(const float4* in, float* out, std::int64_t n4) {
+/// One 16-byte load a thread and nothing to wait for but the data. The last thread takes the tail.
+__global__ void read_kernel(const float* in, float* out, std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
-  if (i >= n4) return;
-  const float4 x = in[i];
-  if (x.x + x.y + x.z + x.w == 1e30f) *out = 0;  // never true for the inputs; keeps the load alive
+  float sum = 0;
+  if (4 * i + 4 <= n) {
+    const float4 x = reinterpret_cast<const float4*>(in)[i];
+    sum = x.x + x.y + x.z + x.w;
+  } else {
+    for (std::int64_t k = 4 * i; k < n; ++k) sum += in[k];
+  }
+  if (sum == 1e30f) *out = 0;  // never true for the inputs; keeps the loads alive
 }
 
-__global__ void copy_kernel(const float4* in, float4* out, std::int64_t n4) {
+__global__ void copy_kernel(const float* in, float* out, std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
-  if (i < n4) out[i] = in[i];
+  if (4 * i + 4 <= n) {
+    reinterpret_cast<float4*>(out)[i] = reinterpret_cast<const float4*>(in)[i];
+  } else {
+    for (std::int64_t k = 4 * i; k < n; ++k) out[k] = in[k];
+  }
+}
+
+/// Blocks for n floats, four a thread.
+unsigned grid_of_vectors(std::int64_t n) {
+  return static_cast<unsigned>((n + 4 * block_size - 1) / (4 * block_size));
 }
 
 __global__ void spin_kernel(std::int64_t cycles, std::int64_t* passed) {
@@ -156,19 +170,14 @@ cudaError_t launch_empty(cudaStream_t stream) {
 }
 
 cudaError_t launch_read(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
-  const std::int64_t n4 = n / 4;
-  if (n4 == 0) return cudaSuccess;
-  const auto blocks = static_cast<unsigned>((n4 + block_size - 1) / block_size);
-  read_kernel<<<blocks, block_size, 0, stream>>>(reinterpret_cast<const float4*>(in), out, n4);
+  if (n == 0) return cudaSuccess;
+  read_kernel<<<grid_of_vectors(n), block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
 
 cudaError_t launch_copy(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
-  const std::int64_t n4 = n / 4;
-  if (n4 == 0) return cudaSuccess;
-  const auto blocks = static_cast<unsigned>((n4 + block_size - 1) / block_size);
-  copy_kernel<<<blocks, block_size, 0, stream>>>(reinterpret_cast<const float4*>(in),
-                                                 reinterpret_cast<float4*>(out), n4);
+  if (n == 0) return cudaSuccess;
+  copy_kernel<<<grid_of_vectors(n), block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
 

@@ -93,6 +93,11 @@ int run_exercise(int argc, char** argv, const Exercise& exercise) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s: %s\n", exercise.chapter.c_str(), error.what());
     return error.exit_code;
+  } catch (const std::exception& error) {  // the host is out of memory
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s: %s on the host: try a smaller --size\n", exercise.chapter.c_str(),
+                 error.what());
+    return 1;
   }
 }
 

@@ -6,10 +6,17 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "error.hpp"
 
 namespace course {
+namespace {
+
+/// The outer levels stand on lines of their own, so that a changed row is a few changed lines.
+constexpr std::size_t outer_levels = 4;
+
+}  // namespace
 
 Json& Json::key(const std::string& name) {
   value(name);
@@ -62,9 +69,9 @@ Json& Json::open(char bracket) {
 }
 
 Json& Json::close(char bracket) {
-  const bool empty = empty_.back();
+  const bool broken = !empty_.back() && empty_.size() <= outer_levels;
   empty_.pop_back();
-  if (!empty) break_line();
+  if (broken) text_ += '\n' + std::string(empty_.size() - 1, ' ');
   text_ += bracket;
   return *this;
 }
@@ -87,9 +94,7 @@ void Json::separate() {
   empty_.back() = false;
 }
 
-/// The outer levels stand on lines of their own, so that a changed row is a few changed lines.
 bool Json::break_line() {
-  constexpr std::size_t outer_levels = 4;
   if (empty_.size() > outer_levels) return false;
   text_ += '\n' + std::string(empty_.size() - 1, ' ');
   return true;
@@ -105,6 +110,9 @@ std::string temporary_name(const std::string& path) {
 
 void check_writable(const std::string& path) {
   const std::string temporary = temporary_name(path);
+  if (std::filesystem::is_directory(path)) {
+    throw Error("cannot write " + path + ": it is a folder; name a file in it", 4);
+  }
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
   if (file == nullptr) {
     throw Error("cannot write " + path + ": " + std::strerror(errno) +

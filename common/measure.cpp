@@ -17,12 +17,14 @@ constexpr int max_sets =
 constexpr int max_plain =
     400;  // launches in one sample without a graph: the launch queue holds about 1000
 
+constexpr std::int64_t page = 2 << 20;  // of the GPU's memory
+
 std::int64_t align_up(std::int64_t value, std::int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
 /// Large arrays start on a page of the GPU, as they would from cudaMalloc.
-std::int64_t alignment_for(std::int64_t bytes) { return bytes >= (2 << 20) ? 2 << 20 : 512; }
+std::int64_t alignment_for(std::int64_t bytes) { return bytes >= page ? page : 512; }
 
 std::int64_t set_bytes(const Problem& problem, std::vector<std::int64_t>* offsets) {
   std::int64_t end = 0;
@@ -36,9 +38,18 @@ std::int64_t set_bytes(const Problem& problem, std::vector<std::int64_t>* offset
   return align_up(std::max<std::int64_t>(end, 1), 512);
 }
 
-int set_count(std::int64_t bytes, std::int64_t l2_bytes) {
+/// The bytes that a launch touches, without the padding between arrays.
+std::int64_t data_bytes(const Problem& problem) {
+  std::int64_t bytes = 0;
+  for (const auto& arrays : {problem.inputs(), problem.outputs()}) {
+    for (const Array& array : arrays) bytes += array.bytes();
+  }
+  return std::max<std::int64_t>(bytes, 1);
+}
+
+int set_count(std::int64_t data, std::int64_t l2_bytes) {
   return static_cast<int>(
-      std::clamp<std::int64_t>((l2_times * l2_bytes + bytes - 1) / bytes, 1, max_sets));
+      std::clamp<std::int64_t>((l2_times * l2_bytes + data - 1) / data, 1, max_sets));
 }
 
 LaunchShape shape_of(cudaGraph_t graph) {
@@ -85,11 +96,11 @@ LaunchShape shape_of(cudaGraph_t graph) {
 
 Sets::Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream) {
   inputs_ = problem.inputs().size();
-  stride_ = align_up(set_bytes(problem, &offsets_), 2 << 20);
-  const std::int64_t bytes = set_bytes(problem, nullptr);
-  if (bytes < (2 << 20)) stride_ = bytes;
-  count_ = set_count(bytes, l2_bytes);
-  cold_ = count_ * bytes >= l2_times * l2_bytes;
+  stride_ = set_bytes(problem, &offsets_);
+  if (stride_ >= page) stride_ = align_up(stride_, page);
+  const std::int64_t data = data_bytes(problem);
+  count_ = set_count(data, l2_bytes);
+  cold_ = count_ * data >= l2_times * l2_bytes;
   memory_ = std::make_unique<Buffer>(static_cast<std::size_t>(stride_ * count_));
   for (const Array& array : problem.outputs()) output_bytes_.push_back(array.bytes());
   for (int set = 0; set < count_; ++set) {
@@ -106,11 +117,12 @@ Sets::Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream) {
 }
 
 std::int64_t Sets::bytes_needed(const Problem& problem, std::int64_t l2_bytes) {
-  const std::int64_t bytes = set_bytes(problem, nullptr);
   std::int64_t references = 0;
-  for (const Array& array : problem.outputs())
+  for (const Array& array : problem.outputs()) {
     references += array.count * std::int64_t{sizeof(double)};
-  return align_up(bytes, 2 << 20) * set_count(bytes, l2_bytes) + references;
+  }
+  return align_up(set_bytes(problem, nullptr), page) * set_count(data_bytes(problem), l2_bytes) +
+         references;
 }
 
 Arguments Sets::arguments(int set, cudaStream_t stream) const {
@@ -255,7 +267,7 @@ double Row::batch() {
     return version_.timer([&] { COURSE_CHECK(version_.launch(problem_, arguments_.front())); },
                           bench_.stream());
   }
-  if (!sets_->exceed_l2()) bench_.flush_l2();
+  if (flush_) bench_.flush_l2();
   bench_.hold(graph_ ? 30e-6 : 30e-6 + 4e-6 * launches_);
   bench_.timer().start(bench_.stream());
   if (graph_) {
@@ -269,13 +281,15 @@ double Row::batch() {
 void Row::prepare(const Plan& plan) {
   if (version_.timer) return;  // it brings its own way, warm-up included or left out
   const bool graph = version_.needs.capturable;
-  launches_ = std::min(sets_->count(), graph ? max_sets : max_plain);
-  const double each = std::max(batch(), 1e-7);  // plain launches; warm after this
-  const double wanted =
-      std::max(static_cast<double>(launches_), plan.batch_s / std::min(each, batch()));
-  launches_ = static_cast<int>(std::min<double>(std::ceil(wanted), graph ? max_sets : max_plain));
+  const int most = graph ? max_sets : max_plain;
+  batch();  // the first launch loads the module
+  const double each = std::max(std::min(batch(), batch()), 1e-7);
+  const double all_sets = std::min<double>(sets_->count(), plan.longest_batch_s / each);
+  launches_ = static_cast<int>(
+      std::clamp(std::max(all_sets, std::ceil(plan.batch_s / each)), 1.0, double(most)));
   // whole turns through the sets, so that every set is as cold as every other
   if (launches_ > sets_->count()) launches_ = launches_ / sets_->count() * sets_->count();
+  flush_ = !sets_->exceed_l2() || launches_ < sets_->count();
   if (graph) capture();
   for (double warm = 0; warm < plan.warm_up_s;) warm += batch() * launches_;
 }

@@ -10,6 +10,9 @@
 namespace course {
 namespace {
 
+constexpr const char* label_characters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
 [[noreturn]] void bad(const std::string& line) {
   throw Error(line + "; --help lists the options", 2);
 }
@@ -111,7 +114,8 @@ bool selects(const std::vector<std::string>& selection, const std::string& id) {
   const std::string number = id.substr(0, underscore);
   const std::string name = underscore == std::string::npos ? id : id.substr(underscore + 1);
   return std::any_of(selection.begin(), selection.end(), [&](const std::string& asked) {
-    return asked == id || asked == name || (all_digits(number) && asked == without_zeros(number));
+    return asked == id || asked == name ||
+           (all_digits(number) && without_zeros(asked) == without_zeros(number));
   });
 }
 
@@ -132,6 +136,9 @@ Options parse_options(int argc, const char* const* argv) {
       if (k + 1 >= argc) bad(name + " needs a value");
       return argv[++k];
     };
+    const bool is_switch =
+        name == "--help" || name == "--list" || name == "--check" || name == "--record";
+    if (is_switch && has_inline) bad(name + " takes no value");
     if (name == "--help" || name == "-h") {
       options.help = true;
     } else if (name == "--list") {
@@ -151,6 +158,9 @@ Options parse_options(int argc, const char* const* argv) {
       if (options.json.empty()) bad("--json needs the name of a file");
     } else if (name == "--label") {
       options.label = value();
+      if (options.label.find_first_not_of(label_characters) != std::string::npos) {
+        bad("--label '" + options.label + "' may hold letters, digits, '.', '-' and '_'");
+      }
     } else if (name == "--commit") {
       options.commit = value();
     } else if (name == "--source-hash") {

@@ -87,8 +87,8 @@ int run_reference(int argc, char** argv, const Reference& reference) {
   } catch (const Error& error) {
     std::fprintf(stderr, "%s_reference: %s\n", reference.chapter.c_str(), error.what());
     return error.exit_code;
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "%s_reference: out of memory: try a smaller --size\n",
+  } catch (const std::exception&) {  // out of memory, or a size that no vector can have
+    std::fprintf(stderr, "%s_reference: --size is too large for this machine's memory\n",
                  reference.chapter.c_str());
     return 2;
   }

@@ -109,7 +109,8 @@ void write_result(Json& json, const Result& r) {
   } else {
     json.null();
   }
-  json.key("bytes").value(r.bytes).key("flops").value(r.flops);
+  json.key("bytes").value(static_cast<std::int64_t>(r.bytes));
+  json.key("flops").value(static_cast<std::int64_t>(r.flops));
   json.key("limit");
   write_limit(json, r.limit);
   json.key("of_limit").value(r.limit && timed ? number(r.rate() / r.limit->value) : std::nullopt);
@@ -171,14 +172,11 @@ std::string table_header(const Study& study, const std::string& unit) {
 
 std::string table_row(const Study& study, const Result& result, double previous) {
   const std::string name = row_name(study, result).substr(0, 27);
-  char line[200];
+  std::string text = name + std::string(28 - name.size(), ' ');
   if (!result.measured()) {
     const bool failed = result.skipped.empty() && !result.verified;
-    std::snprintf(line, sizeof line, "%-27s %s\n", name.c_str(),
-                  failed                   ? ("FAILED: " + result.failure).c_str()
-                  : result.skipped.empty() ? "ok (checked, not measured)"
-                                           : result.skipped.c_str());
-    return line;
+    if (failed) return text + "FAILED\n    " + result.failure + "\n";
+    return text + (result.skipped.empty() ? "ok (checked, not measured)" : result.skipped) + "\n";
   }
   const Statistics s = statistics(result.seconds);
   char of_limit[16] = "-", ratio[16] = "-";
@@ -188,11 +186,11 @@ std::string table_row(const Study& study, const Result& result, double previous)
     const double x = result.rate() / previous;
     std::snprintf(ratio, sizeof ratio, x < 100 ? "%.2fx" : "%.0fx", x);
   }
-  std::snprintf(line, sizeof line, "%-27s %10s %5.1f%% %9s %7s %7s  %s\n", name.c_str(),
-                time_text(s.median).c_str(), 50 * (s.q3 - s.q1) / s.median,
-                rate_text(result.rate()).c_str(), of_limit, ratio,
+  char line[100];
+  std::snprintf(line, sizeof line, "%10s %5.1f%% %9s %7s %7s  %s\n", time_text(s.median).c_str(),
+                50 * (s.q3 - s.q1) / s.median, rate_text(result.rate()).c_str(), of_limit, ratio,
                 result.verified ? "ok" : "FAILED");
-  std::string text = line;
+  text += line;
   if (!result.verified && !result.failure.empty()) text += "    " + result.failure + "\n";
   for (const std::string& note : result.notes) text += "    " + note + "\n";
   return text;

@@ -204,10 +204,19 @@ Result Session::blank(const Study& study, const Version& version, const Problem&
 /// The asked size if its arrays fit; an error that names the largest that fits if it was asked for
 /// on the command line; that largest size otherwise.
 Size Session::fitting(const Study& study, const Size& asked) const {
+  const double free = static_cast<double>(free_bytes());
   const auto fits = [&](const Size& size) {
-    const auto problem = study.make(size, options_.seed, Input::random);
-    return Sets::bytes_needed(*problem, device_.l2_bytes) <=
-           static_cast<std::int64_t>(0.45 * double(free_bytes()));
+    double needed = 0;
+    std::vector<const MakeProblem*> makers = {&study.make};
+    for (const Version& version : study.versions) {
+      if (version.make) makers.push_back(&version.make);
+    }
+    for (const MakeProblem* maker : makers) {
+      const auto problem = (*maker)(size, options_.seed, Input::random);
+      if (problem->bytes() > free) return false;  // before anything multiplies sizes as integers
+      needed += static_cast<double>(Sets::bytes_needed(*problem, device_.l2_bytes));
+    }
+    return needed <= 0.85 * free;
   };
   if (fits(asked)) return asked;
   Size size = asked;
@@ -299,6 +308,7 @@ void Session::finish(const Study& study, const Job& job, Row& row, Result& resul
     return;
   }
   result.seconds = row.seconds();
+  result.cold = !row.version().timer;
   result.mode = row.version().timer ? "naive" : row.by_graph() ? "graph" : "launch";
   result.launches_per_sample = row.launches_per_sample();
   result.clock_mhz = row.clock_mhz();
@@ -392,6 +402,7 @@ void Session::run_study(const Study& study) {
   std::fputs(table_header(study, problem->work().unit).c_str(), stdout);
   report_.studies.push_back(study);
   for (const Size& size : sizes) {
+    if (sizes.size() > 1 && study.axis.empty()) std::printf("%s\n", size.text().c_str());
     run_size(study, size);
     if (interrupted) break;
   }
@@ -489,6 +500,11 @@ int run(int argc, char** argv, const Chapter& chapter) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s: %s\n", chapter.name.c_str(), error.what());
     return error.exit_code;
+  } catch (const std::exception& error) {  // the host is out of memory
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s: %s on the host: try a smaller --size\n", chapter.name.c_str(),
+                 error.what());
+    return 1;
   }
 }
 

@@ -1,0 +1,1338 @@
+// The GPU half of common/: inputs and comparison on the device, buffers, sets, the measuring
+// engine, the check of a version, and a chapter's program from its command line to its result file.
+// Tests whose name has "Expects" provoke errors that compute-sanitizer would report.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "anchors.hpp"
+#include "buffer.hpp"
+#include "chapter_test.hpp"
+#include "check.hpp"
+#include "compare.hpp"
+#include "device_ops.hpp"
+#include "input.hpp"
+#include "measure.hpp"
+#include "report.hpp"
+#include "timer.hpp"
+
+namespace {
+
+using course::Arguments;
+using course::Array;
+using course::Bench;
+using course::Buffer;
+using course::Chapter;
+using course::CopyProblem;
+using course::Input;
+using course::Mismatch;
+using course::Outcome;
+using course::Plan;
+using course::Problem;
+using course::Role;
+using course::Row;
+using course::Sets;
+using course::Size;
+using course::Study;
+using course::Tolerance;
+using course::Type;
+using course::Version;
+
+constexpr Input families[] = {Input::random,    Input::integers,   Input::equal,
+                              Input::ascending, Input::descending, Input::few_distinct,
+                              Input::denormal,  Input::large};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// True under compute-sanitizer, where nothing is timed.
+bool sanitized() { return std::getenv("COURSE_SANITIZE") != nullptr; }
+
+Size size_n(std::int64_t n) { return {{{"n", n}}}; }
+
+/// The error that a call throws; exit code 0 and an empty line if it throws none.
+template <class F>
+course::Error error_of(F call) {
+  try {
+    call();
+  } catch (const course::Error& error) {
+    return error;
+  }
+  return course::Error("", 0);
+}
+
+template <class T>
+std::vector<T> to_host(const void* data, std::int64_t count) {
+  std::vector<T> host(static_cast<std::size_t>(count));
+  COURSE_CHECK(cudaMemcpy(host.data(), data, host.size() * sizeof(T), cudaMemcpyDeviceToHost));
+  return host;
+}
+
+template <class T>
+Buffer to_device(const std::vector<T>& host) {
+  Buffer buffer(host.size() * sizeof(T));
+  if (!host.empty()) {
+    COURSE_CHECK(cudaMemcpy(buffer.data(), host.data(), buffer.bytes(), cudaMemcpyHostToDevice));
+  }
+  return buffer;
+}
+
+std::size_t misalignment(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 256; }
+
+template <class T>
+constexpr Type type_of() {
+  if (std::is_same_v<T, double>) return Type::f64;
+  if (std::is_same_v<T, std::int32_t>) return Type::i32;
+  if (std::is_same_v<T, std::uint32_t>) return Type::u32;
+  return std::is_same_v<T, std::int64_t> ? Type::i64 : Type::f32;
+}
+
+/// What a copy by the driver is, and what is wrong with it: `floats` too few are copied, then
+/// `spoil` does its work.
+using Spoil = std::function<cudaError_t(const Problem&, const Arguments&)>;
+Version copy_but(const std::string& id, std::int64_t floats_too_few, Spoil spoil = {}) {
+  Version version;
+  version.id = id;
+  version.title = "a copy";
+  version.launch = [floats_too_few, spoil](const Problem& p, const Arguments& a) {
+    const std::int64_t floats = p.n() - floats_too_few;
+    if (floats > 0) {
+      const cudaError_t error =
+          cudaMemcpyAsync(a.outputs[0], a.inputs[0], static_cast<std::size_t>(4 * floats),
+                          cudaMemcpyDeviceToDevice, a.stream);
+      if (error != cudaSuccess) return error;
+    }
+    return spoil ? spoil(p, a) : cudaSuccess;
+  };
+  return version;
+}
+
+// Texts, which need no GPU
+
+cudaError_t fails() { return cudaErrorInvalidConfiguration; }
+
+TEST(Check, ExpectsFileLineCallNameAndHint) {
+  const int line = __LINE__ + 1;
+  const course::Error error = error_of([] { COURSE_CHECK(fails()); });
+  const std::string text = error.what();
+  const std::string start = "common_gpu_test.cpp:" + std::to_string(line) + ": fails(): ";
+  EXPECT_EQ(text.rfind(start, 0), 0u) << text << "\ndoes not start with\n" << start;
+  EXPECT_TRUE(has(text, "cudaErrorInvalidConfiguration (")) << text;
+  EXPECT_TRUE(has(text, "Hint: ") && has(text, "1024 threads")) << text;
+  EXPECT_FALSE(has(text, "\n")) << text;
+  EXPECT_EQ(error.exit_code, 1);
+}
+
+TEST(Check, EvaluatesTheCallOnce) {
+  int calls = 0;
+  const auto succeeds = [&] {
+    ++calls;
+    return cudaSuccess;
+  };
+  COURSE_CHECK(succeeds());
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Check, HintsSayWhatToDo) {
+  EXPECT_TRUE(has(course::describe(cudaErrorMemoryAllocation), "--size"));
+  EXPECT_TRUE(has(course::describe(cudaErrorNoKernelImageForDevice), "architecture"));
+  EXPECT_TRUE(has(course::describe(cudaErrorIllegalAddress), "compute-sanitizer"));
+  EXPECT_TRUE(has(course::describe(cudaErrorNoDevice), "doctor"));
+  const std::string plain = course::describe(cudaErrorNotReady);
+  EXPECT_TRUE(has(plain, "cudaErrorNotReady (")) << plain;
+  EXPECT_FALSE(has(plain, "Hint")) << plain;
+}
+
+TEST(DeviceText, Capability) {
+  course::Device device;
+  for (const auto& [capability, text] :
+       {std::make_pair(75, "7.5"), {90, "9.0"}, {103, "10.3"}, {120, "12.0"}}) {
+    device.capability = capability;
+    EXPECT_EQ(device.capability_text(), text);
+  }
+}
+
+TEST(DeviceText, ShortName) {
+  const std::pair<const char*, const char*> names[] = {
+      {"NVIDIA H200", "h200"},
+      {"NVIDIA GeForce RTX 4090", "rtx4090"},
+      {"NVIDIA GeForce RTX 3060 Laptop GPU", "rtx3060laptopgpu"},
+      {"NVIDIA A100-SXM4-80GB", "a100sxm480gb"},
+      {"Tesla T4", "t4"},
+      {"Quadro RTX 6000", "rtx6000"},
+      {"NVIDIA", "gpu"},
+      {"", "gpu"}};
+  course::Device device;
+  for (const auto& [name, text] : names) {
+    device.name = name;
+    EXPECT_EQ(device.short_name(), text) << name;
+  }
+}
+
+TEST(Missing, SaysWhatIsMissing) {
+  course::Device device;
+  device.capability = 80;
+  const CopyProblem problem(size_n(1 << 20), 1, Input::random);
+  Version version = copy_but("01_copy", 0);
+  EXPECT_EQ(course::missing(version, problem, device), "");
+  version.needs.capability = 80;
+  EXPECT_EQ(course::missing(version, problem, device), "");
+  version.needs.max_n = 1 << 20;
+  EXPECT_EQ(course::missing(version, problem, device), "");
+  version.needs.max_n = 1 << 19;
+  EXPECT_TRUE(has(course::missing(version, problem, device), "2^19"));
+  version.needs.capability = 90;
+  const std::string why = course::missing(version, problem, device);
+  EXPECT_TRUE(has(why, "needs compute capability 9.0") && has(why, "8.0")) << why;
+  version = Version{};
+  EXPECT_TRUE(has(course::missing(version, problem, device), "did not compile"));
+}
+
+TEST(MemoryLimit, IsTheAnchorsForWhatTheyMeasured) {
+  course::Anchors anchors;
+  anchors.read_gbs = 4400;
+  anchors.copy_gbs = 4000;
+  const course::ReadProblem read(size_n(1 << 20), 1, Input::random);
+  const CopyProblem copy(size_n(1 << 20), 1, Input::random);
+  const course::Limit of_reads = course::memory_limit(anchors, read);
+  const course::Limit of_copies = course::memory_limit(anchors, copy);
+  EXPECT_NEAR(of_reads.value, 4400, 1e-6);
+  EXPECT_NEAR(of_copies.value, 4000, 1e-6);
+  EXPECT_EQ(of_copies.unit, "GB/s");
+  EXPECT_TRUE(has(of_copies.how, "4400") && has(of_copies.how, "4000")) << of_copies.how;
+}
+
+TEST(Table, Times) {
+  EXPECT_EQ(course::time_text(1.2344e-6), "1.234 us");
+  EXPECT_EQ(course::time_text(12.346e-6), "12.35 us");
+  EXPECT_EQ(course::time_text(732.04e-6), "732.0 us");
+  EXPECT_EQ(course::time_text(1.5e-3), "1.500 ms");
+  EXPECT_EQ(course::time_text(2.5), "2.500 s");
+}
+
+/// Every line of a text ends, and fits the terminal.
+void expect_lines(const std::string& text) {
+  ASSERT_FALSE(text.empty());
+  EXPECT_EQ(text.back(), '\n') << "no end of line: " << text;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(Table, LinesFitEightyColumns) {
+  Study study;
+  course::Result result;
+  result.version = "07_a_version_with_a_name_that_is_far_too_long";
+  result.size = size_n(1 << 28);
+  result.work = {3.2e9, 1e9, "GB/s"};
+  result.seconds = {736.1e-6, 736.2e-6, 736.3e-6};
+  result.limit = course::Limit{"copy", 4400, "GB/s", "measured"};
+  result.verified = true;
+  for (const char* axis : {"", "n"}) {
+    study.axis = axis;
+    expect_lines(course::table_header(study, "Mlaunch/s"));
+    expect_lines(course::table_row(study, result, 4000));
+  }
+  EXPECT_TRUE(has(course::table_row(study, result, 4000), "736.2 us"));
+  result.seconds.clear();
+  expect_lines(course::table_row(study, result, 0));
+  result.skipped = "needs compute capability 9.0, this GPU has 8.0";
+  expect_lines(course::table_row(study, result, 0));
+}
+
+TEST(Table, AFailureEndsItsLineHoweverLong) {
+  Study study;
+  course::Result result;
+  result.version = "07_wrong";
+  for (const std::size_t length : {30u, 150u, 171u, 172u, 200u, 1000u}) {
+    result.failure = std::string(length, 'x');
+    const std::string row = course::table_row(study, result, 0);
+    EXPECT_TRUE(has(row, "FAILED"));
+    EXPECT_EQ(row.back(), '\n') << length << " characters";
+  }
+}
+
+// Inputs on the device
+
+template <class T>
+class OnDevice : public testing::Test {};
+using AllTypes = testing::Types<float, double, std::int32_t, std::uint32_t, std::int64_t>;
+TYPED_TEST_SUITE(OnDevice, AllTypes);
+
+TYPED_TEST(OnDevice, FillWritesTheValuesOfTheHost) {
+  COURSE_NEEDS_GPU(gpu);
+  for (const Input input : families) {
+    for (const std::int64_t n : {1, 255, 100003}) {
+      Array array{"a", n, type_of<TypeParam>(), 20261120};
+      const Buffer buffer(static_cast<std::size_t>(array.bytes()));
+      course::fill(array, input, buffer.data(), nullptr);
+      const auto got = to_host<TypeParam>(buffer.data(), n);
+      std::vector<TypeParam> want(got.size());
+      for (std::int64_t i = 0; i < n; ++i) {
+        want[static_cast<std::size_t>(i)] = course::value<TypeParam>(input, array.seed, i);
+      }
+      EXPECT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(TypeParam)), 0)
+          << name_of(input) << ", n = " << n;
+    }
+  }
+}
+
+TEST(Fill, StaysInsideItsArray) {
+  COURSE_NEEDS_GPU(gpu);
+  const Buffer buffer(4 * 1000);
+  COURSE_CHECK(cudaMemset(buffer.data(), 0xFF, buffer.bytes()));
+  float* middle = static_cast<float*>(buffer.data()) + 100;
+  course::fill({"none", 0, Type::f32, 1}, Input::equal, middle, nullptr);
+  course::fill({"a", 257, Type::f32, 1}, Input::equal, middle, nullptr);
+  const auto got = to_host<float>(buffer.data(), 1000);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const bool inside = i >= 100 && i < 357;
+    EXPECT_TRUE(inside ? got[i] == 1 : std::isnan(got[i])) << i << ": " << got[i];
+  }
+}
+
+TEST(Fill, AndCompareStrideOverLargeArrays) {  // more elements than threads in their grids
+  COURSE_NEEDS_GPU(gpu);
+  const std::int64_t n = (1 << 23) + 5;
+  const Array array{"a", n, Type::f32, 3};
+  const Buffer buffer(static_cast<std::size_t>(array.bytes()));
+  course::fill(array, Input::random, buffer.data(), nullptr);
+  std::vector<double> want(static_cast<std::size_t>(n));
+  CopyProblem(size_n(n), 3, Input::random).expected(0, want.data());
+  const Buffer wanted = to_device(want);
+  const auto compare = [&] {
+    return course::compare(array, buffer.data(), static_cast<const double*>(wanted.data()),
+                           {0, 0, true}, nullptr);
+  };
+  EXPECT_TRUE(compare().ok()) << course::text(compare(), n, "a");
+  const float two = 2;
+  COURSE_CHECK(cudaMemcpy(static_cast<float*>(buffer.data()) + n - 1, &two, sizeof two,
+                          cudaMemcpyHostToDevice));
+  const Mismatch found = compare();
+  EXPECT_EQ(found.count, 1u);
+  EXPECT_EQ(found.first, n - 1);
+  EXPECT_EQ(found.got, 2);
+  EXPECT_EQ(found.want, want.back());
+  EXPECT_EQ(found.largest_error, 2 - want.back());
+}
+
+// Comparison on the device
+
+template <class T>
+Mismatch on_host(const std::vector<T>& got, const std::vector<double>& want, Tolerance t) {
+  const auto count = static_cast<std::int64_t>(got.size());
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!t.bits) return course::close(got.data(), want.data(), count, t.absolute, t.relative);
+  }
+  return course::same_bits(got.data(), want.data(), count);
+}
+
+/// The device must find what the host finds, in every field.
+template <class T>
+void expect_same_finding(const std::vector<T>& got, const std::vector<double>& want) {
+  std::vector<Tolerance> tolerances = {{0, 0, true}};
+  if (std::is_floating_point_v<T>) tolerances.push_back({1e-3, 1e-4, false});
+  const Buffer device_got = to_device(got), device_want = to_device(want);
+  const Array array{"a", static_cast<std::int64_t>(got.size()), type_of<T>()};
+  for (const Tolerance& tolerance : tolerances) {
+    SCOPED_TRACE(tolerance.bits ? "same bits" : "close");
+    const Mismatch host = on_host(got, want, tolerance);
+    const Mismatch device =
+        course::compare(array, device_got.data(), static_cast<const double*>(device_want.data()),
+                        tolerance, nullptr);
+    EXPECT_EQ(device.count, host.count);
+    EXPECT_EQ(device.first, host.first);
+    EXPECT_EQ(device.largest_error, host.largest_error);
+    EXPECT_TRUE(device.got == host.got || (std::isnan(device.got) && std::isnan(host.got)));
+    EXPECT_EQ(device.want, host.want);
+    EXPECT_EQ(text(device, array.count, "a"), text(host, array.count, "a"));
+  }
+}
+
+/// Arrays of `n` values and their exact reference.
+template <class T>
+std::pair<std::vector<T>, std::vector<double>> right(std::int64_t n) {
+  std::vector<T> got;
+  for (std::int64_t i = 0; i < n; ++i) got.push_back(course::value<T>(Input::random, 9, i));
+  return {got, std::vector<double>(got.begin(), got.end())};
+}
+
+TYPED_TEST(OnDevice, CompareFindsWhatTheHostFinds) {
+  COURSE_NEEDS_GPU(gpu);
+  for (const std::int64_t n : {1, 33, 256, 70001}) {
+    SCOPED_TRACE("n = " + std::to_string(n));
+    const auto [got, want] = right<TypeParam>(n);
+    expect_same_finding(got, want);
+    for (const int faults : {1, 7, 1000}) {
+      auto wrong = got;
+      for (int k = 0; k < faults; ++k) {
+        const std::uint64_t bits = course::mix(5, static_cast<std::uint64_t>(k));
+        const auto at = static_cast<std::size_t>(bits % static_cast<std::uint64_t>(n));
+        wrong[at] = static_cast<TypeParam>(wrong[at] + static_cast<TypeParam>(1 + bits % 100));
+      }
+      expect_same_finding(wrong, want);
+    }
+    auto tail = got;
+    tail.back() = static_cast<TypeParam>(tail.back() - 1);
+    expect_same_finding(tail, want);
+    expect_same_finding(std::vector<TypeParam>(got.size(), 0), want);
+    expect_same_finding(std::vector<TypeParam>(got.size(), 0), std::vector<double>(got.size(), 0));
+  }
+}
+
+template <class T>
+class FloatsOnDevice : public testing::Test {};
+using FloatTypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(FloatsOnDevice, FloatTypes);
+
+TYPED_TEST(FloatsOnDevice, CompareKnowsNanInfinityZerosAndDenormals) {
+  COURSE_NEEDS_GPU(gpu);
+  using Limits = std::numeric_limits<TypeParam>;
+  const auto [got, want] = right<TypeParam>(70001);
+  const TypeParam tiny = Limits::denorm_min(), zero = 0;
+  for (const TypeParam odd :
+       {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), Limits::max(), tiny, -zero}) {
+    SCOPED_TRACE(odd);
+    auto one = got;
+    one[12345] = odd;
+    expect_same_finding(one, want);
+    auto tail = got;
+    std::fill(tail.begin() + 69000, tail.end(), odd);
+    expect_same_finding(tail, want);
+    expect_same_finding(std::vector<TypeParam>(got.size(), odd), want);
+    // wanted as it is: infinity is close to nothing, -0 is close to +0 but has other bits
+    const std::vector<TypeParam> few = {odd, zero, -zero, tiny, -tiny, 1};
+    expect_same_finding(few, std::vector<double>(few.begin(), few.end()));
+    expect_same_finding(few, {static_cast<double>(odd), -0.0, 0.0, 0, 0, 1});
+    expect_same_finding(few, {HUGE_VAL, HUGE_VAL, 0, 0, 0, -HUGE_VAL});
+  }
+}
+
+TEST(Compare, OfNothingIsRight) {
+  COURSE_NEEDS_GPU(gpu);
+  EXPECT_TRUE(course::compare({"a", 0, Type::f32}, nullptr, nullptr, {0, 0, true}, nullptr).ok());
+}
+
+// Buffers
+
+TEST(Buffers, HaveTheSizeAndTheOffset) {
+  COURSE_NEEDS_GPU(gpu);
+  for (const std::size_t bytes : {0, 1, 3, 4, 255, 256, 257, 4100, 5000001}) {
+    for (const std::size_t offset : {0, 4, 16, 100, 252}) {
+      const Buffer buffer(bytes, offset);
+      EXPECT_EQ(buffer.bytes(), bytes);
+      EXPECT_NE(buffer.data(), nullptr);
+      EXPECT_EQ(misalignment(buffer.data()), offset);
+      COURSE_CHECK(cudaMemset(buffer.data(), 1, bytes));
+    }
+  }
+}
+
+TEST(Buffers, PoisonIsNanInEveryByte) {
+  COURSE_NEEDS_GPU(gpu);
+  if (course::under_initcheck()) GTEST_SKIP() << "initcheck looks for unwritten memory itself";
+  for (const std::size_t bytes : {1, 4, 1001, 1 << 20}) {
+    Buffer buffer(bytes, 4);
+    COURSE_CHECK(cudaMemset(buffer.data(), 0, bytes));
+    buffer.poison();
+    const auto got = to_host<unsigned char>(buffer.data(), static_cast<std::int64_t>(bytes));
+    EXPECT_EQ(std::count(got.begin(), got.end(), 0xFF), static_cast<std::ptrdiff_t>(bytes));
+  }
+  Buffer nothing(0);
+  nothing.poison();
+  COURSE_CHECK(cudaDeviceSynchronize());
+}
+
+TEST(Buffers, Move) {
+  COURSE_NEEDS_GPU(gpu);
+  Buffer first(100, 4);
+  void* data = first.data();
+  const Buffer second(std::move(first));
+  EXPECT_EQ(second.data(), data);
+  EXPECT_EQ(second.bytes(), 100u);
+  EXPECT_EQ(first.data(), nullptr);
+  EXPECT_EQ(first.bytes(), 0u);
+}
+
+TEST(Buffers, ExpectsAnErrorWhenTheDeviceIsFull) {
+  COURSE_NEEDS_GPU(gpu);
+  const course::Error error = error_of([] { Buffer(std::size_t{1} << 50); });
+  EXPECT_TRUE(has(error.what(), "cudaErrorMemoryAllocation")) << error.what();
+  EXPECT_TRUE(has(error.what(), "--size")) << error.what();
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "a later call would report it once more";
+  const Buffer next(100);
+  EXPECT_NE(next.data(), nullptr);
+}
+
+// Sets
+
+/// Arrays of several types, sizes and offsets.
+class Mixed : public Problem {
+ public:
+  using Problem::Problem;
+  std::vector<Array> inputs() const override {
+    return {{"a", n(), Type::f32, seed(), 4}, {"b", n() / 2, Type::i64, seed() + 1}};
+  }
+  std::vector<Array> outputs() const override {
+    return {{"c", n(), Type::f32, 0, 12}, {"d", 1, Type::f64}, {"e", n(), Type::i32}};
+  }
+  double bytes_read() const override { return 8.0 * static_cast<double>(n()); }
+  double bytes_written() const override { return 8.0 * static_cast<double>(n()) + 8; }
+  void expected(int, double*) const override {}
+  Tolerance tolerance(int) const override { return {}; }
+};
+
+/// The arrays of a problem, inputs first, as Sets lays them out.
+std::vector<Array> arrays_of(const Problem& problem) {
+  std::vector<Array> arrays = problem.inputs();
+  for (const Array& array : problem.outputs()) arrays.push_back(array);
+  return arrays;
+}
+
+std::int64_t data_bytes(const Problem& problem) {
+  std::int64_t bytes = 0;
+  for (const Array& array : arrays_of(problem)) bytes += array.bytes();
+  return bytes;
+}
+
+constexpr std::int64_t some_l2 = 24 << 20;
+
+TEST(SetsOfArrays, AreAlignedAndApart) {
+  COURSE_NEEDS_GPU(gpu);
+  for (const std::int64_t n : {0, 1, 100, 100003, 3 << 20}) {
+    SCOPED_TRACE("n = " + std::to_string(n));
+    const Mixed problem(size_n(n), 1, Input::random);
+    const Sets sets(problem, some_l2, nullptr);
+    const std::vector<Array> arrays = arrays_of(problem);
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> ranges;
+    for (int set = 0; set < sets.count(); ++set) {
+      const Arguments arguments = sets.arguments(set, nullptr);
+      ASSERT_EQ(arguments.inputs.size(), 2u);
+      ASSERT_EQ(arguments.outputs.size(), 3u);
+      std::vector<void*> pointers = arguments.inputs;
+      for (void* output : arguments.outputs) pointers.push_back(output);
+      for (std::size_t k = 0; k < arrays.size(); ++k) {
+        ASSERT_EQ(misalignment(pointers[k]), static_cast<std::size_t>(arrays[k].offset_bytes));
+        const auto first = reinterpret_cast<std::uintptr_t>(pointers[k]);
+        ranges.emplace_back(first, first + static_cast<std::uintptr_t>(arrays[k].bytes()));
+      }
+    }
+    std::sort(ranges.begin(), ranges.end());
+    for (std::size_t k = 1; k < ranges.size(); ++k) {
+      ASSERT_GE(ranges[k].first, ranges[k - 1].second) << "two arrays overlap";
+    }
+  }
+}
+
+TEST(SetsOfArrays, HoldInputsAndPoison) {
+  COURSE_NEEDS_GPU(gpu);
+  const std::int64_t n = 100003;
+  const Mixed problem(size_n(n), 5, Input::random);
+  Sets sets(problem, some_l2, nullptr);
+  ASSERT_GT(sets.count(), 1);
+  const auto wrong_outputs = [&](int set) {
+    const Arguments arguments = sets.arguments(set, nullptr);
+    int wrong = 0;
+    for (std::size_t k = 0; k < arguments.outputs.size(); ++k) {
+      const auto bytes = to_host<unsigned char>(arguments.outputs[k], problem.outputs()[k].bytes());
+      wrong +=
+          std::count(bytes.begin(), bytes.end(), 0xFF) != static_cast<std::ptrdiff_t>(bytes.size());
+    }
+    return wrong;
+  };
+  std::vector<float> first;
+  for (const int set : {0, 1, sets.count() - 1}) {
+    const Arguments arguments = sets.arguments(set, nullptr);
+    const auto a = to_host<float>(arguments.inputs[0], n);
+    if (set == 0) {
+      first = a;
+      for (std::int64_t i = 0; i < n; ++i) {
+        ASSERT_EQ(a[static_cast<std::size_t>(i)], course::value<float>(Input::random, 5, i)) << i;
+      }
+      const auto b = to_host<std::int64_t>(arguments.inputs[1], n / 2);
+      for (std::int64_t i = 0; i < n / 2; ++i) {
+        ASSERT_EQ(b[static_cast<std::size_t>(i)], course::value<std::int64_t>(Input::random, 6, i));
+      }
+    } else {
+      EXPECT_NE(a, first) << "set " << set << " holds other inputs of the same kind";
+      EXPECT_EQ(std::count_if(a.begin(), a.end(), [](float x) { return !(std::abs(x) <= 1); }), 0);
+    }
+    EXPECT_EQ(wrong_outputs(set), 0) << "set " << set;
+  }
+  COURSE_CHECK(cudaMemset(sets.arguments(1, nullptr).outputs[1], 0, 8));
+  EXPECT_EQ(wrong_outputs(1), 1);
+  sets.poison_outputs(1, nullptr);
+  COURSE_CHECK(cudaDeviceSynchronize());
+  EXPECT_EQ(wrong_outputs(1), 0);
+}
+
+/// Cold means: between two launches on a set, three times the L2 cache of other data went by.
+TEST(SetsOfArrays, AreColdExactlyIfTheirDataExceedThreeCaches) {
+  COURSE_NEEDS_GPU(gpu);
+  const std::int64_t sizes[] = {0,       1,       1000,           1 << 14, 1 << 18, 1 << 19,
+                                1 << 20, 1 << 22, (1 << 19) + 16, 1 << 24, 1 << 25};
+  for (const std::int64_t n : sizes) {
+    SCOPED_TRACE("n = " + std::to_string(n));
+    const CopyProblem problem(size_n(n), 1, Input::random);
+    const Sets sets(problem, some_l2, nullptr);
+    const std::int64_t data = data_bytes(problem) * sets.count();
+    EXPECT_GE(sets.count(), 1);
+    EXPECT_EQ(sets.exceed_l2(), data >= 3 * some_l2)
+        << sets.count() << " sets with " << data / double(some_l2) << " caches of data";
+    if (n >= 1 << 14) {
+      EXPECT_TRUE(sets.exceed_l2()) << "large enough for sets to do it";
+      EXPECT_LT(data_bytes(problem) * (sets.count() - 1), 3 * some_l2) << "one set too many";
+    }
+    EXPECT_GE(Sets::bytes_needed(problem, some_l2), data + 8 * n) << "with the reference";
+  }
+}
+
+TEST(SetsOfArrays, OneIsEnoughWithoutACache) {
+  COURSE_NEEDS_GPU(gpu);
+  const CopyProblem problem(size_n(1000), 1, Input::random);
+  EXPECT_EQ(Sets(problem, 0, nullptr).count(), 1);
+}
+
+// The measuring engine
+
+/// A kernel that spins for size["cycles"] SM clock cycles; writes {cycles, nanoseconds} passed.
+class Spin : public Problem {
+ public:
+  using Problem::Problem;
+  std::vector<Array> inputs() const override { return {}; }
+  std::vector<Array> outputs() const override { return {{"passed", 2, Type::i64}}; }
+  double bytes_read() const override { return 0; }
+  double bytes_written() const override { return 16; }
+  void expected(int, double*) const override {}
+  Tolerance tolerance(int) const override { return {}; }
+};
+
+Version spin_version() {
+  Version version;
+  version.id = "01_spin";
+  version.launch = [](const Problem& p, const Arguments& a) {
+    return course::launch_spin(p.size()["cycles"], a.out<std::int64_t>(0), a.stream);
+  };
+  return version;
+}
+
+/// A row and what it refers to.
+struct Measured {
+  Measured(Version v, std::unique_ptr<Problem> p, Bench& bench, std::int64_t l2_bytes)
+      : version(std::move(v)),
+        problem(std::move(p)),
+        row(version, *problem, std::make_shared<Sets>(*problem, l2_bytes, bench.stream()), bench) {}
+  void measure(const Plan& plan = {}) {
+    row.prepare(plan);
+    while (row.sample(plan)) {
+    }
+  }
+  Version version;
+  std::unique_ptr<Problem> problem;
+  Row row;
+};
+
+std::unique_ptr<Problem> spin_problem(std::int64_t cycles) {
+  return std::make_unique<Spin>(Size{{{"cycles", cycles}}}, 1, Input::random);
+}
+
+TEST(Measure, AKernelOfKnownCyclesTakesItsTime) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
+  Bench bench(*gpu);
+  for (const std::int64_t cycles : {20000, 200000, 2000000}) {
+    SCOPED_TRACE(std::to_string(cycles) + " cycles");
+    Measured spin(spin_version(), spin_problem(cycles), bench, 0);
+    spin.measure();
+    ASSERT_TRUE(spin.row.clock_mhz().has_value());
+    const double want = static_cast<double>(cycles) / *spin.row.clock_mhz() * 1e-6;
+    EXPECT_NEAR(spin.row.summary().median, want, 0.03 * want + 2.5e-6)
+        << "at " << *spin.row.clock_mhz() << " MHz";
+    EXPECT_GE(spin.row.seconds().size(), 10u);
+    EXPECT_TRUE(spin.row.by_graph());
+
+    // the kernel's own counters agree with the clock that the engine saw
+    const auto passed = to_host<std::int64_t>(spin.row.first_set().outputs[0], 2);
+    EXPECT_GE(passed[0], cycles);
+    EXPECT_LT(static_cast<double>(passed[0]), 1.02 * static_cast<double>(cycles) + 500);
+    if (cycles == 2000000) {
+      const double mhz = 1e3 * static_cast<double>(passed[0]) / static_cast<double>(passed[1]);
+      EXPECT_NEAR(*spin.row.clock_mhz(), mhz, 0.05 * mhz);
+    }
+  }
+}
+
+TEST(Measure, PlainLaunchesTakeTheSameTimeAsAGraph) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
+  Bench bench(*gpu);
+  Measured graph(spin_version(), spin_problem(200000), bench, 0);
+  Measured plain(spin_version(), spin_problem(200000), bench, 0);
+  plain.version.needs.capturable = false;
+  graph.measure();
+  plain.measure();
+  EXPECT_TRUE(graph.row.by_graph());
+  EXPECT_FALSE(plain.row.by_graph());
+  EXPECT_FALSE(plain.row.shape().has_value());
+  const double seconds = graph.row.summary().median;
+  EXPECT_NEAR(plain.row.summary().median, seconds, 0.03 * seconds + 2.5e-6);
+}
+
+TEST(Measure, TheSameVersionTwiceAgreesWithinOnePercent) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
+  Bench bench(*gpu);
+  const CopyProblem problem(size_n(1 << 26), 1, Input::random);
+  const Version versions[] = {course::copy_version("copy_a", Role::version),
+                              course::copy_version("copy_b", Role::version)};
+  auto sets = std::make_shared<Sets>(problem, gpu->l2_bytes, bench.stream());
+  std::vector<std::unique_ptr<Row>> rows;
+  for (const Version& version : versions) {
+    rows.push_back(std::make_unique<Row>(version, problem, sets, bench));
+    ASSERT_EQ(rows.back()->launch_once(), cudaSuccess);
+    rows.back()->prepare(Plan{});
+  }
+  int rounds = 0, finished = -1;
+  course::measure_in_turn(rows, Plan{}, [&](int done, int total) {
+    EXPECT_EQ(total, 2);
+    EXPECT_GE(done, finished);
+    finished = done;
+    ++rounds;
+    return true;
+  });
+  EXPECT_EQ(finished, 2);
+  EXPECT_GE(rounds, Plan{}.min_samples);
+  const double a = rows[0]->summary().median, b = rows[1]->summary().median;
+  EXPECT_NEAR(a, b, 0.01 * a);
+  const double gbs = problem.bytes() / a * 1e-9;
+  EXPECT_LT(gbs, gpu->peak_dram_gbs.value_or(HUGE_VAL)) << "faster than the pins";
+}
+
+TEST(Measure, StopsWhenToldTo) {
+  COURSE_NEEDS_GPU(gpu);
+  Bench bench(*gpu);
+  const Version version = spin_version();
+  const auto problem = spin_problem(1000);
+  auto sets = std::make_shared<Sets>(*problem, 0, bench.stream());
+  Plan plan;
+  plan.warm_up_s = 1e-3;
+  plan.batch_s = 1e-4;
+  std::vector<std::unique_ptr<Row>> rows;
+  rows.push_back(std::make_unique<Row>(version, *problem, sets, bench));
+  rows[0]->prepare(plan);
+  course::measure_in_turn(rows, plan, [](int, int) { return false; });
+  EXPECT_EQ(rows[0]->seconds().size(), 1u);
+}
+
+TEST(Measure, LaunchesAreWholeTurnsThroughTheSets) {
+  COURSE_NEEDS_GPU(gpu);
+  Bench bench(*gpu);
+  for (const std::int64_t n : {1 << 10, 1 << 20, 1 << 24}) {
+    SCOPED_TRACE("n = " + std::to_string(n));
+    Measured copy(course::copy_version("copy", Role::version),
+                  std::make_unique<CopyProblem>(size_n(n), 1, Input::random), bench, gpu->l2_bytes);
+    const Sets sets(*copy.problem, gpu->l2_bytes, bench.stream());
+    Plan plan;
+    plan.warm_up_s = 1e-3;
+    plan.batch_s = sanitized() ? 1e-5 : 4e-3;
+    copy.row.prepare(plan);
+    EXPECT_GE(copy.row.launches_per_sample(), 1);
+    EXPECT_EQ(copy.row.launches_per_sample() % sets.count(), 0);
+  }
+}
+
+TEST(Measure, ReadsTheShapeOfALaunch) {
+  COURSE_NEEDS_GPU(gpu);
+  Bench bench(*gpu);
+  Plan plan;
+  plan.warm_up_s = 1e-3;
+  plan.batch_s = 1e-5;
+  Measured copy(course::copy_version("copy", Role::version),
+                std::make_unique<CopyProblem>(size_n(1 << 20), 1, Input::random), bench, 0);
+  copy.row.prepare(plan);
+  ASSERT_TRUE(copy.row.shape().has_value());
+  const course::LaunchShape& shape = *copy.row.shape();
+  EXPECT_EQ(shape.kernels, 1);
+  // 16 bytes a thread: however the blocks are cut, 2^18 threads
+  EXPECT_EQ(std::int64_t{shape.grid.x} * shape.block.x, 1 << 18);
+  EXPECT_EQ(shape.grid.y * shape.grid.z * shape.block.y * shape.block.z, 1u);
+  EXPECT_GT(shape.registers, 0);
+  EXPECT_GE(shape.blocks_per_sm, 1);
+  EXPECT_EQ(shape.shared_bytes, 0);
+
+  Version two = spin_version();
+  two.launch = [](const Problem&, const Arguments& a) {
+    const cudaError_t error = course::launch_empty(a.stream);
+    return error != cudaSuccess ? error : course::launch_spin(10, a.out<std::int64_t>(0), a.stream);
+  };
+  Measured both(two, spin_problem(10), bench, 0);
+  both.row.prepare(plan);
+  ASSERT_TRUE(both.row.shape().has_value());
+  EXPECT_EQ(both.row.shape()->kernels, 2);
+  EXPECT_EQ(both.row.shape()->block.x, 32u) << "the kernel with the most threads";
+}
+
+TEST(Measure, ReplayLeavesResultsToCheck) {
+  COURSE_NEEDS_GPU(gpu);
+  Bench bench(*gpu);
+  Plan plan;
+  plan.warm_up_s = 1e-3;
+  plan.batch_s = 1e-5;
+  for (const bool capturable : {true, false}) {
+    Version version = copy_but("copy", 0);
+    version.needs.capturable = capturable;
+    Measured copy(version, std::make_unique<CopyProblem>(size_n(100003), 1, Input::random), bench,
+                  some_l2);
+    const course::References references(*copy.problem, bench.stream());
+    EXPECT_EQ(copy.row.launch_once(), cudaSuccess);
+    EXPECT_EQ(references.mismatch(copy.row.first_set()), "");
+    copy.row.poison();
+    EXPECT_TRUE(has(references.mismatch(copy.row.first_set()), "100003 of 100003 wrong in out"));
+    copy.row.prepare(plan);
+    copy.row.sample(plan);
+    copy.row.replay();
+    double largest = -1;
+    EXPECT_EQ(references.mismatch(copy.row.first_set(), &largest), "");
+    EXPECT_LE(largest, 0);
+  }
+}
+
+TEST(Measure, GivesTheWorkspaceThatWasAskedFor) {
+  COURSE_NEEDS_GPU(gpu);
+  Bench bench(*gpu);
+  Version version = copy_but("copy", 0);
+  version.workspace_bytes = [](const Problem& p) { return static_cast<std::size_t>(p.n() + 1); };
+  Measured copy(version, std::make_unique<CopyProblem>(size_n(1000), 1, Input::random), bench, 0);
+  EXPECT_EQ(copy.row.first_set().workspace_bytes, 1001u);
+  ASSERT_NE(copy.row.first_set().workspace, nullptr);
+  COURSE_CHECK(cudaMemset(copy.row.first_set().workspace, 0, 1001));
+}
+
+TEST(Measure, Anchors) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
+  Bench bench(*gpu);
+  const course::Anchors anchors = course::measure_anchors(
+      bench, Plan{}, std::min<std::int64_t>(1 << 30, gpu->memory_bytes / 4));
+  EXPECT_GT(anchors.read_gbs, 10);
+  EXPECT_GT(anchors.copy_gbs, 10);
+  EXPECT_FALSE(anchors.copy_by.empty());
+  EXPECT_GT(anchors.empty_kernel_s, 1e-7);
+  EXPECT_LT(anchors.empty_kernel_s, 1e-4);
+  if (gpu->peak_dram_gbs) {
+    EXPECT_LT(anchors.read_gbs, *gpu->peak_dram_gbs);
+    EXPECT_LT(anchors.copy_gbs, *gpu->peak_dram_gbs);
+    EXPECT_GT(anchors.copy_gbs, 0.3 * *gpu->peak_dram_gbs);
+  }
+}
+
+TEST(Timer, MeasuresWhatIsBetweenItsMarks) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
+  const Buffer passed(16);
+  auto* counters = static_cast<std::int64_t*>(passed.data());
+  course::GpuTimer timer;
+  COURSE_CHECK(course::launch_spin(1000, counters, nullptr));
+  COURSE_CHECK(cudaDeviceSynchronize());
+  timer.start();
+  COURSE_CHECK(course::launch_spin(4000000, counters, nullptr));
+  const double seconds = timer.stop();
+  const double inside = 1e-9 * static_cast<double>(to_host<std::int64_t>(counters, 2)[1]);
+  EXPECT_NEAR(seconds, inside, 0.03 * inside + 30e-6);
+}
+
+// The course's own versions
+
+TEST(OwnVersions, CopyEveryElementOfAnySize) {
+  COURSE_NEEDS_GPU(gpu);
+  const Version versions[] = {course::copy_version("copy", Role::limit),
+                              course::bulk_copy_version("bulk_copy", Role::limit),
+                              course::memcpy_version("memcpy", Role::limit)};
+  for (const Version& version : versions) {
+    for (const std::int64_t n : {0, 1, 2, 3, 4, 5, 31, 32, 33, 2047, 2048, 2049, 65537, 1000003}) {
+      SCOPED_TRACE(version.id + ", n = " + std::to_string(n));
+      const CopyProblem problem(size_n(n), 1, Input::random);
+      const Outcome outcome = course::verify(version, problem, *gpu);
+      if (outcome.state != Outcome::skipped) {
+        EXPECT_EQ(outcome.state, Outcome::passed) << outcome.why;
+      }
+    }
+  }
+}
+
+TEST(OwnVersions, ReadsWriteNothing) {
+  COURSE_NEEDS_GPU(gpu);
+  for (const Input input : {Input::random, Input::integers, Input::equal}) {
+    for (const std::int64_t n : {0, 1, 5, 65536, 1000003}) {
+      const course::ReadProblem problem(size_n(n), 1, input);
+      const Outcome outcome =
+          course::verify(course::read_version("read", Role::limit), problem, *gpu);
+      EXPECT_EQ(outcome.state, Outcome::passed) << name_of(input) << " " << n << outcome.why;
+    }
+  }
+}
+
+// The check of a version
+
+constexpr std::int64_t checked_n = 1003;
+
+Outcome verify(const Version& version, const course::Device& gpu) {
+  return course::verify(version, CopyProblem(size_n(checked_n), 1, Input::random), gpu);
+}
+
+/// Verifies that a version fails and that the reason says so.
+void expect_failure(const Version& version, const course::Device& gpu, const std::string& reason) {
+  const Outcome outcome = verify(version, gpu);
+  EXPECT_EQ(outcome.state, Outcome::failed);
+  EXPECT_TRUE(has(outcome.why, reason)) << outcome.why;
+  EXPECT_FALSE(has(outcome.why, "\n")) << outcome.why;
+}
+
+/// Overwrites 4 bytes behind the copy, in the output or in the input.
+Spoil overwrite(bool output, std::int64_t element, int byte) {
+  return [=](const Problem&, const Arguments& a) {
+    char* base = static_cast<char*>(output ? a.outputs[0] : a.inputs[0]);
+    return cudaMemsetAsync(base + 4 * element, byte, 4, a.stream);
+  };
+}
+
+TEST(Verify, PassesWhatIsRight) {
+  COURSE_NEEDS_GPU(gpu);
+  const Outcome outcome = verify(copy_but("01_right", 0), *gpu);
+  EXPECT_EQ(outcome.state, Outcome::passed) << outcome.why;
+  EXPECT_EQ(outcome.why, "");
+}
+
+TEST(Verify, CatchesAWrongElementAtTheTail) {
+  COURSE_NEEDS_GPU(gpu);
+  expect_failure(copy_but("01_tail", 0, overwrite(true, checked_n - 1, 0)), *gpu,
+                 "1 of 1003 wrong in out, first at 1002: got 0,");
+}
+
+TEST(Verify, CatchesNan) {
+  COURSE_NEEDS_GPU(gpu);
+  expect_failure(copy_but("01_nan", 0, overwrite(true, 500, 0xFF)), *gpu, "NaN");
+  expect_failure(copy_but("01_nan", 0, overwrite(true, 500, 0xFF)), *gpu,
+                 "1 of 1003 wrong in out, first at 500: got");
+}
+
+TEST(Verify, ExpectsToCatchAnElementThatNobodyWrote) {
+  COURSE_NEEDS_GPU(gpu);
+  expect_failure(copy_but("01_short", 1), *gpu, "1 of 1003 wrong in out, first at 1002");
+  expect_failure(copy_but("01_short", 1), *gpu, "tail was never written");
+  expect_failure(copy_but("01_nothing", checked_n), *gpu, "1003 of 1003 wrong");
+}
+
+TEST(Verify, CatchesAWriteToAnInput) {
+  COURSE_NEEDS_GPU(gpu);
+  Version version;
+  version.launch = [](const Problem& p, const Arguments& a) {
+    course::fill(p.inputs()[0], p.input(), a.outputs[0], a.stream);  // right, in both launches
+    return overwrite(false, checked_n - 1, 0)(p, a);
+  };
+  expect_failure(version, *gpu, "wrote to its input in");
+}
+
+TEST(Verify, CatchesAnErrorOfTheLauncher) {
+  COURSE_NEEDS_GPU(gpu);
+  const auto returns = [](cudaError_t error) {
+    return copy_but("01_error", 0, [error](const Problem&, const Arguments&) { return error; });
+  };
+  expect_failure(returns(cudaErrorInvalidConfiguration), *gpu, "cudaErrorInvalidConfiguration");
+  expect_failure(returns(cudaErrorInvalidConfiguration), *gpu, "1024 threads");
+  expect_failure(returns(cudaErrorNotYetImplemented), *gpu, "not written yet");
+  EXPECT_EQ(verify(returns(cudaErrorNotYetImplemented), *gpu).why, "not written yet");
+}
+
+TEST(Verify, CatchesWhatIsRightOnlyOnce) {
+  COURSE_NEEDS_GPU(gpu);
+  int calls = 0;
+  const Version version = copy_but("01_once", 0, [&](const Problem& p, const Arguments& a) {
+    return ++calls == 1 ? cudaSuccess : overwrite(true, 7, 0)(p, a);
+  });
+  expect_failure(version, *gpu, "1 of 1003 wrong in out, first at 7");
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(Verify, ExpectsToCatchTrustInAnEmptyWorkspace) {
+  COURSE_NEEDS_GPU(gpu);
+  Version version = copy_but("01_workspace", 0, [](const Problem&, const Arguments& a) {
+    return cudaMemcpyAsync(a.outputs[0], a.workspace, 4, cudaMemcpyDeviceToDevice, a.stream);
+  });
+  version.workspace_bytes = [](const Problem&) { return std::size_t{4}; };
+  expect_failure(version, *gpu, "1 of 1003 wrong in out, first at 0: got");
+}
+
+TEST(Verify, SkipsWhatCannotRunHere) {
+  COURSE_NEEDS_GPU(gpu);
+  Version version = copy_but("01_future", 0);
+  version.needs.capability = 999;
+  const Outcome outcome = verify(version, *gpu);
+  EXPECT_EQ(outcome.state, Outcome::skipped);
+  EXPECT_TRUE(has(outcome.why, "needs compute capability 99.9")) << outcome.why;
+}
+
+TEST(Verify, GivesArraysAtTheirOffsets) {
+  COURSE_NEEDS_GPU(gpu);
+  class Shifted : public CopyProblem {
+   public:
+    using CopyProblem::CopyProblem;
+    std::vector<Array> inputs() const override { return {{"in", n(), Type::f32, seed(), 4}}; }
+    std::vector<Array> outputs() const override { return {{"out", n(), Type::f32, 0, 20}}; }
+  };
+  const Version version = copy_but("01_offsets", 0, [](const Problem&, const Arguments& a) {
+    EXPECT_EQ(misalignment(a.inputs[0]), 4u);
+    EXPECT_EQ(misalignment(a.outputs[0]), 20u);
+    return cudaSuccess;
+  });
+  const Outcome outcome =
+      course::verify(version, Shifted(size_n(checked_n), 1, Input::random), *gpu);
+  EXPECT_EQ(outcome.state, Outcome::passed) << outcome.why;
+}
+
+TEST(Verify, TakesEmptyProblems) {
+  COURSE_NEEDS_GPU(gpu);
+  const Outcome outcome =
+      course::verify(copy_but("01_empty", 0), CopyProblem(size_n(0), 1, Input::random), *gpu);
+  EXPECT_EQ(outcome.state, Outcome::passed) << outcome.why;
+}
+
+// A chapter's program
+
+/// How often launchers were called.
+int launches = 0;
+
+/// A copy that is right and one whose last float nobody writes, at n = 2^16.
+Chapter tiny() {
+  const auto counted = [](const Problem&, const Arguments&) {
+    ++launches;
+    return cudaSuccess;
+  };
+  Study sequence;
+  sequence.name = "sequence";
+  sequence.title = "Tiny copies";
+  sequence.make = course::make_problem<CopyProblem>();
+  sequence.versions = {copy_but("01_right", 0, counted), copy_but("02_wrong", 1, counted)};
+  sequence.sizes = {size_n(1 << 16)};
+  Study side = sequence;
+  side.name = "side";
+  side.title = "A side study";
+  return {"99_tiny", "a chapter of its own", {sequence, side}};
+}
+
+struct Ran {
+  int code = -1;
+  std::string out, err;
+  std::string all() const { return out + err; }
+};
+
+Ran run(const std::vector<std::string>& arguments, const Chapter& chapter = tiny()) {
+  std::vector<std::string> words = {"99_tiny"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  Ran ran;
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  try {
+    ran.code = course::run(static_cast<int>(argv.size()), argv.data(), chapter);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "uncaught: %s\n", error.what());
+  }
+  ran.err = testing::internal::GetCapturedStderr();
+  ran.out = testing::internal::GetCapturedStdout();
+  return ran;
+}
+
+/// The line of a table that starts with a word.
+std::string line_of(const std::string& text, const std::string& word) {
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.rfind(word, 0) == 0) return line;
+  }
+  return "";
+}
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The part of a result file that is about one version, with single spaces between tokens.
+std::string row_of(const std::string& json, const std::string& version) {
+  const auto first = json.find("\"version\": \"" + version + "\"");
+  if (first == std::string::npos) return "";
+  std::string row = json.substr(first, json.find("\"study\":", first) - first);
+  row.erase(std::remove(row.begin(), row.end(), '\n'), row.end());
+  for (auto at = row.find("  "); at != std::string::npos; at = row.find("  ")) row.erase(at, 1);
+  return row;
+}
+
+/// Brackets match, no NaN or infinity: the rest of the syntax is tested in test_json.py.
+void expect_json(const std::string& text) {
+  std::string open;
+  bool quoted = false, escaped = false;
+  std::string bare;
+  for (const char c : text) {
+    if (quoted) {
+      quoted = escaped || c != '"';
+      escaped = !escaped && c == '\\';
+      continue;
+    }
+    bare += c;
+    if (c == '"') quoted = true;
+    if (c == '{' || c == '[') open += c;
+    if (c == '}' || c == ']') {
+      ASSERT_FALSE(open.empty());
+      ASSERT_EQ(open.back(), c == '}' ? '{' : '[');
+      open.pop_back();
+    }
+  }
+  EXPECT_FALSE(quoted);
+  EXPECT_EQ(open, "");
+  EXPECT_FALSE(has(bare, "nan") || has(bare, "inf")) << bare;
+  ASSERT_FALSE(text.empty());
+  EXPECT_EQ(text[0], '{');
+  EXPECT_EQ(text.substr(text.size() - 2), "}\n");
+}
+
+/// A file of its own for each process.
+std::string json_path(const std::string& name) {
+  return testing::TempDir() + "course_" + name + "_" + std::to_string(getpid()) + ".json";
+}
+
+/// Exit code 2 and one line on stderr that names the argument.
+void expect_bad_usage(const Ran& ran, const std::string& argument) {
+  EXPECT_EQ(ran.code, 2) << ran.all();
+  EXPECT_TRUE(has(ran.err, argument)) << ran.err;
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+}
+
+TEST(Program, HelpAndListNeedNoGpu) {
+  const Ran help = run({"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_TRUE(has(help.out, "usage: 99_tiny")) << help.out;
+  const Ran list = run({"--list"});
+  EXPECT_EQ(list.code, 0);
+  for (const char* part : {"99_tiny", "sequence", "side", "01_right", "02_wrong"}) {
+    EXPECT_TRUE(has(list.out, part)) << list.out;
+  }
+}
+
+TEST(Program, BadUsageNeedsNoGpu) {
+  expect_bad_usage(run({"--frobnicate"}), "--frobnicate");
+  expect_bad_usage(run({"--only", "9"}), "--only '9'");
+  EXPECT_TRUE(has(run({"--only", "9"}).err, "01_right 02_wrong")) << "says what there is";
+  expect_bad_usage(run({"--study", "nope"}), "--study 'nope'");
+  EXPECT_TRUE(has(run({"--study", "nope"}).err, "sequence side"));
+  expect_bad_usage(run({"--size", "2x3"}), "--size");
+  expect_bad_usage(run({"--size", "many"}), "--size 'many'");
+}
+
+TEST(Program, AMissingDeviceIsBadUsage) {
+  COURSE_NEEDS_GPU(gpu);
+  expect_bad_usage(run({"--device", "1023"}), "--device 1023");
+}
+
+TEST(Program, MeasuresRightVersionsAndFailsWrongOnes) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
+  const std::string path = json_path("measure");
+  const Ran ran = run({"--json", path, "--label", "team\xc3\xa9 \"07\"", "--commit", "abc1234"});
+  EXPECT_EQ(ran.code, 1) << ran.all();
+  EXPECT_TRUE(has(ran.out, gpu->name)) << ran.out;
+  EXPECT_TRUE(has(ran.out, "n=2^16")) << ran.out;
+  const std::string right = line_of(ran.out, "01_right"), wrong = line_of(ran.out, "02_wrong");
+  EXPECT_TRUE(has(right, " us") && has(right, "ok") && has(right, "%")) << right;
+  EXPECT_TRUE(has(wrong, "FAILED: 1 of 65536 wrong in out, first at 65535")) << wrong;
+  EXPECT_FALSE(has(wrong, " us")) << wrong;
+  EXPECT_TRUE(has(ran.err, "FAILED")) << ran.err;
+  EXPECT_TRUE(has(ran.out, "--study") && has(ran.out, "side")) << "names the side studies";
+
+  const std::string json = read(path);
+  std::remove(path.c_str());
+  expect_json(json);
+  for (const char* part :
+       {"\"schema\": 1", "\"chapter\": \"99_tiny\"", "\"commit\": \"abc1234\"",
+        "\"label\": \"team\xc3\xa9 \\\"07\\\"\"", "\"source_hash\": null", "\"interrupted\": false",
+        "\"backend\": \"cuda\"", "\"name\": \"sequence\""}) {
+    EXPECT_TRUE(has(json, part)) << part << " is not in\n" << json;
+  }
+  const std::string good = row_of(json, "01_right"), bad = row_of(json, "02_wrong");
+  for (const char* part : {"\"verified\": true", "\"n\": 65536", "\"unit\": \"GB/s\"",
+                           "\"bytes\": 524288", "\"mode\": \"graph\"", "\"l2\": \"cold\"",
+                           "\"skipped\": null", "\"role\": \"version\"", "\"type\": \"f32\""}) {
+    EXPECT_TRUE(has(good, part)) << part << " is not in\n" << good;
+  }
+  EXPECT_FALSE(has(good, "\"median_s\": null") || has(good, "\"seconds\": []")) << good;
+  for (const char* part : {"\"verified\": false", "\"seconds\": []", "\"median_s\": null",
+                           "\"min_s\": null", "\"of_limit\": null", "1 of 65536 wrong"}) {
+    EXPECT_TRUE(has(bad, part)) << part << " is not in\n" << bad;
+  }
+}
+
+TEST(Program, CheckMeasuresNothing) {
+  COURSE_NEEDS_GPU(gpu);
+  const std::string path = json_path("check");
+  const Ran ran = run({"--check", "--json", path});
+  EXPECT_EQ(ran.code, 1) << ran.all();
+  EXPECT_TRUE(has(line_of(ran.out, "01_right"), "ok")) << ran.out;
+  EXPECT_TRUE(has(line_of(ran.out, "02_wrong"), "FAILED")) << ran.out;
+  EXPECT_FALSE(has(ran.out, " us")) << ran.out;
+  const std::string json = read(path);
+  std::remove(path.c_str());
+  expect_json(json);
+  EXPECT_TRUE(has(json, "\"copy_gbs\": null")) << json;
+  EXPECT_TRUE(has(row_of(json, "01_right"), "\"verified\": true")) << json;
+  EXPECT_TRUE(has(row_of(json, "01_right"), "\"seconds\": []")) << json;
+  EXPECT_TRUE(has(row_of(json, "02_wrong"), "\"verified\": false")) << json;
+}
+
+TEST(Program, OnlyTheChosenVersions) {
+  COURSE_NEEDS_GPU(gpu);
+  for (const char* only : {"1", "01_right", "right"}) {
+    const Ran ran = run({"--check", "--only", only});
+    EXPECT_EQ(ran.code, 0) << ran.all();
+    EXPECT_EQ(line_of(ran.out, "02_wrong"), "") << ran.out;
+  }
+  EXPECT_EQ(run({"--check", "--study", "all", "--only", "1"}).code, 0);
+}
+
+TEST(Program, SeveralSizes) {
+  COURSE_NEEDS_GPU(gpu);
+  const std::string path = json_path("sizes");
+  const Ran ran = run({"--check", "--only", "1", "--size", "2^12,1000003", "--json", path});
+  EXPECT_EQ(ran.code, 0) << ran.all();
+  EXPECT_TRUE(has(ran.out, "2^12") && has(ran.out, "1000003")) << "rows name their size\n"
+                                                               << ran.out;
+  const std::string json = read(path);
+  std::remove(path.c_str());
+  EXPECT_TRUE(has(json, "\"n\": 4096") && has(json, "\"n\": 1000003")) << json;
+}
+
+TEST(Program, EmptyAndOddSizes) {
+  COURSE_NEEDS_GPU(gpu);
+  for (const char* size : {"0", "1", "2", "1000003"}) {
+    const std::string path = json_path("odd");
+    const Ran ran = run({"--check", "--only", "1", "--size", size, "--json", path});
+    EXPECT_EQ(ran.code, 0) << size << ": " << ran.all();
+    expect_json(read(path));
+    std::remove(path.c_str());
+  }
+}
+
+TEST(Program, ExpectsASizeThatFits) {
+  COURSE_NEEDS_GPU(gpu);
+  for (const char* size : {"2^40", "2^61", "2^62"}) {
+    const Ran ran = run({"--check", "--size", size});
+    expect_bad_usage(ran, "--size");
+  }
+  const Ran ran = run({"--check", "--size", "2^40"});
+  EXPECT_TRUE(has(ran.err, "n=2^40") && has(ran.err, "does")) << "says what fits: " << ran.err;
+}
+
+TEST(Program, ProfileLaunchesAndDoesNothingElse) {
+  COURSE_NEEDS_GPU(gpu);
+  launches = 0;
+  const Ran ran = run({"--profile", "2"});
+  EXPECT_EQ(ran.code, 0) << ran.all();
+  EXPECT_EQ(launches, 4) << "two of each version";
+  EXPECT_TRUE(has(ran.out, "01_right x 2")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "02_wrong x 2")) << ran.out;
+  launches = 0;
+  EXPECT_EQ(run({"--profile", "3", "--only", "1", "--size", "2^12"}).code, 0);
+  EXPECT_EQ(launches, 3);
+}
+
+TEST(Program, AFileThatCannotBeWritten) {
+  COURSE_NEEDS_GPU(gpu);
+  const std::string path = testing::TempDir() + "course_no_such_folder/result.json";
+  const Ran ran = run({"--check", "--only", "1", "--json", path});
+  EXPECT_EQ(ran.code, 4) << ran.all();
+  EXPECT_TRUE(has(ran.err, path)) << ran.err;
+}
+
+TEST(Program, SkippedAndUnwrittenVersions) {
+  COURSE_NEEDS_GPU(gpu);
+  Chapter chapter = tiny();
+  chapter.studies.resize(1);
+  auto& versions = chapter.studies[0].versions;
+  versions = {copy_but("01_future", 0), Version{}, copy_but("03_right", 0)};
+  versions[0].needs.capability = 999;
+  versions[1].id = "02_broken";
+  const std::string path = json_path("skipped");
+  const Ran skipped = run({"--check", "--json", path}, chapter);
+  EXPECT_EQ(skipped.code, 0) << "skipped is not failed: " << skipped.all();
+  EXPECT_TRUE(has(line_of(skipped.out, "01_future"), "99.9")) << skipped.out;
+  EXPECT_TRUE(has(line_of(skipped.out, "02_broken"), "did not compile")) << skipped.out;
+  const std::string json = read(path);
+  std::remove(path.c_str());
+  expect_json(json);
+  EXPECT_TRUE(has(row_of(json, "01_future"), "\"skipped\": \"needs compute capability 99.9"));
+  EXPECT_TRUE(has(row_of(json, "01_future"), "\"verified\": null"));
+
+  versions.push_back(copy_but("04_starter", 0, [](const Problem&, const Arguments&) {
+    return cudaErrorNotYetImplemented;
+  }));
+  const Ran unwritten = run({"--check"}, chapter);
+  EXPECT_EQ(unwritten.code, 1) << unwritten.all();
+  EXPECT_TRUE(has(line_of(unwritten.out, "04_starter"), "not written yet")) << unwritten.out;
+}
+
+TEST(Program, OtherSeedsAreOtherInputs) {
+  COURSE_NEEDS_GPU(gpu);
+  std::vector<float> first;
+  Chapter chapter = tiny();
+  chapter.studies[0].versions = {copy_but("01_right", 0, [&](const Problem& p, const Arguments&) {
+    first.push_back(course::value<float>(p.input(), p.inputs()[0].seed, 0));
+    return cudaSuccess;
+  })};
+  EXPECT_EQ(run({"--check", "--seed", "3"}, chapter).code, 0);
+  EXPECT_EQ(run({"--check", "--seed", "4"}, chapter).code, 0);
+  ASSERT_GE(first.size(), 2u);
+  EXPECT_NE(first.front(), first.back());
+}
+
+/// Checks a chapter whose second version is interrupted by Ctrl-C, and ends the process.
+[[noreturn]] void interrupt_and_exit(std::string path) {
+  Chapter chapter = tiny();
+  const auto interrupt = [](const Problem&, const Arguments&) {
+    std::raise(SIGINT);
+    return cudaSuccess;
+  };
+  chapter.studies[0].versions = {copy_but("01_right", 0), copy_but("02_interrupted", 0, interrupt),
+                                 copy_but("03_never_reached", 0)};
+  std::string name = "99_tiny", check = "--check", json = "--json";
+  char* argv[] = {name.data(), check.data(), json.data(), path.data()};
+  std::exit(course::run(4, argv, chapter));
+}
+
+/// In a process of its own: what an interrupt leaves behind stays there.
+TEST(ProgramDeathTest, AnInterruptSavesWhatIsThere) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "starts a second process";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const std::string path = testing::TempDir() + "course_interrupted.json";
+  EXPECT_EXIT(interrupt_and_exit(path), testing::ExitedWithCode(130), "interrupted");
+  const std::string json = read(path);
+  std::remove(path.c_str());
+  expect_json(json);
+  EXPECT_TRUE(has(json, "\"interrupted\": true")) << json;
+  EXPECT_TRUE(has(row_of(json, "01_right"), "\"verified\": true")) << json;
+  EXPECT_FALSE(has(json, "03_never_reached")) << json;
+}
+
+}  // namespace

@@ -957,6 +957,21 @@ TEST_F(Files, AFolderIsInTheWay) {
   EXPECT_TRUE(fs::is_directory(folder_ / "a.json"));
 }
 
+TEST_F(Files, CheckWritableTellsWhatWriteFileWouldDo) {
+  course::write_file(path("file"), "old");
+  fs::create_directory(folder_ / "folder");
+  for (const char* good : {"new.json", "file"}) {
+    EXPECT_EQ(error_of([&] { course::check_writable(path(good)); }).exit_code, 0) << good;
+  }
+  for (const char* bad : {"missing/a.json", "file/a.json", "folder"}) {
+    const course::Error error = error_of([&] { course::check_writable(path(bad)); });
+    EXPECT_EQ(error.exit_code, 4) << bad;
+    EXPECT_TRUE(has(error.what(), path(bad))) << error.what();
+  }
+  EXPECT_EQ(read(path("file")), "old");
+  EXPECT_EQ(names(), (Names{"file", "folder"})) << "a temporary file stayed behind";
+}
+
 /// What a full disk does, by a limit on the size of files in a child process.
 TEST_F(Files, FullDisk) {
   if (std::getenv("COURSE_SANITIZE")) GTEST_SKIP() << "a sanitizer writes files of its own";

@@ -120,6 +120,9 @@ function(course_exercises name)
     course_exercise(${name}_starter_${number} ${name} ${number} "${file}")
     course_exercise(${name}_solution_${number} ${name} ${number} "${solution}")
     string(SUBSTRING "${name}" 0 2 chapter)
+    if(TARGET ${name}_test)  # who builds the tests needs these, too
+      add_dependencies(${name}_test ${name}_starter_${number} ${name}_solution_${number})
+    endif()
     foreach(kind starter solution)
       add_test(NAME ch${chapter}.exercise_${number}.${kind}
         COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}_${kind}_${number}> -DKIND=${kind}
