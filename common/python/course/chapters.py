@@ -158,7 +158,7 @@ def source_files(chapter: Chapter) -> List[str]:
     """The chapter's and common's source files, relative to the root, sorted."""
     folders = [chapter.path.relative_to(ROOT).as_posix(), "common"]
     listed = git("ls-files", "-z", "--", *folders)
-    if listed is None:
+    if not listed:  # no git, or a repository without commits: a copy of the tree
         files = [file.relative_to(ROOT).as_posix() for folder in folders
                  for file in (ROOT / folder).rglob("*") if file.is_file()]
     else:
