@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -140,7 +141,9 @@ class Session {
   };
 
   void heading() const;
+  Anchors anchors_now();
   void measure_the_anchors();
+  void look_back();
   void run_study(const Study& study);
   void run_size(const Study& study, const Size& size);
   void profile(const std::vector<Study>& studies);
@@ -172,17 +175,45 @@ void Session::heading() const {
               device_.driver.c_str());
 }
 
-void Session::measure_the_anchors() {
+Anchors Session::anchors_now() {
   progress_line("measuring what the memory can do ...");
   // 3 GiB show the asymptote; a small GPU gets what it has
   const std::int64_t bytes = std::min<std::int64_t>(std::int64_t{3} << 30, free_bytes() / 2);
-  report_.anchors = measure_anchors(bench_, plan_, bytes);
+  const Anchors anchors = measure_anchors(bench_, plan_, bytes);
   progress_line("");
+  return anchors;
+}
+
+void Session::measure_the_anchors() {
+  report_.anchors = anchors_now();
   const Anchors& a = *report_.anchors;
   std::printf("measured here: read only %.0f GB/s; copy %.0f GB/s (%s); empty kernel %.2f us\n",
               a.read_gbs, a.copy_gbs, a.copy_by.c_str(), a.empty_kernel_s * 1e6);
   if (device_.peak_dram_gbs) {
     std::printf("the memory's pins: %.0f GB/s by clock and width\n", *device_.peak_dram_gbs);
+  }
+}
+
+/// After the last row: did the memory or the clock change while we measured?
+void Session::look_back() {
+  constexpr double tolerated = 0.02, clock_floor = 0.95;
+  const Anchors now = anchors_now();
+  const double drift = std::max(std::abs(now.read_gbs / report_.anchors->read_gbs - 1),
+                                std::abs(now.copy_gbs / report_.anchors->copy_gbs - 1));
+  if (drift > tolerated) {
+    std::printf("warning: the memory's own rates moved by %.1f %% during this run\n", 100 * drift);
+  }
+  double fastest = 0;
+  for (const Result& result : report_.results) {
+    fastest = std::max(fastest, result.clock_mhz.value_or(0));
+  }
+  for (Result& result : report_.results) {
+    if (drift > tolerated && result.measured()) result.flags.push_back("anchors_moved");
+    if (result.clock_mhz && *result.clock_mhz < clock_floor * fastest) {
+      result.flags.push_back("throttled");
+      std::printf("warning: %s ran at %.0f MHz, others at %.0f: let the GPU cool down\n",
+                  result.version.c_str(), *result.clock_mhz, fastest);
+    }
   }
 }
 
@@ -442,6 +473,7 @@ int Session::run(const std::vector<Study>& studies) {
     if (interrupted) break;
   }
   report_.interrupted = interrupted != 0;
+  if (report_.anchors && !interrupted) look_back();
   std::vector<std::string> others;
   for (const Study& study : chapter_.studies) {
     const bool ran = std::any_of(studies.begin(), studies.end(),
