@@ -47,6 +47,8 @@ COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i) {
       return static_cast<T>(bits >> 62);
     case Input::denormal:
       return static_cast<T>(uniform(bits) * 0x1p-126);
+    case Input::zeros:
+      return static_cast<T>(0);
     case Input::large:
       return static_cast<T>(is_integer ? bits >> 36 : uniform(bits) * 0x1p120);
     case Input::random:

@@ -72,6 +72,8 @@ const char* name_of(Input input) {
       return "denormal";
     case Input::large:
       return "large";
+    case Input::zeros:
+      return "zeros";
   }
   return "?";
 }

@@ -30,7 +30,18 @@ std::size_t bytes_of(Type type);
 const char* name_of(Type type);
 
 /// The families of inputs. `integers` are so small that float sums of them are exact in any order.
-enum class Input { random, integers, equal, ascending, descending, few_distinct, denormal, large };
+/// `zeros` are for showing what they hide, never for testing or timing.
+enum class Input {
+  random,
+  integers,
+  equal,
+  ascending,
+  descending,
+  few_distinct,
+  denormal,
+  large,
+  zeros
+};
 const char* name_of(Input input);
 
 /// One array of a problem. Inputs are filled by value(input, seed, i) of input.hpp.
