@@ -35,7 +35,8 @@ __global__ void copy_shifted(const float* in, float* out, std::int64_t n, std::i
   if (i < n) out[i] = in[i + offset];
 }
 
-/// Copies n of n + offset floats. Device pointers. \returns the error of the launch.
+/// Copies n floats, the first of them at in + offset. Device pointers. \returns the error of the
+/// launch.
 cudaError_t copy(const float* in, float* out, std::int64_t n, std::int64_t offset,
                  cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
