@@ -62,7 +62,9 @@ if "-S" in words:
     folder = pathlib.Path(words[words.index("-B") + 1])
     defined = dict(word[2:].split("=", 1) for word in words if word.startswith("-D"))
     if os.environ.get("BAD_CMAKE"):
-        print("-- before\nCMake Error at CMakeLists.txt:3 (message):\n  toolkit too old")
+        print("-- before\nCMake Error at CMakeLists.txt:3 (message):\n  toolkit too old\n"
+              "Call Stack (most recent call first):\n  CMakeLists.txt:9 (include)\n"
+              + os.environ["BAD_CMAKE"])
         sys.exit(1)
     lines = ["%s:STRING=%s" % item for item in defined.items()]
     lines += ["CMAKE_GENERATOR:INTERNAL=Ninja", "CMAKE_HOME_DIRECTORY:INTERNAL=" + str(root)]
@@ -98,7 +100,8 @@ print(os.path.basename(sys.argv[0]), *sys.argv[1:])
 if "--json" in sys.argv:
     json.dump({"gpu": {"name": "NVIDIA H200"}, "environment": {"build_type": "Release"}},
               open(sys.argv[sys.argv.index("--json") + 1], "w"))
-sys.exit(int(os.environ.get("EXIT", "0")))
+sys.exit(int(os.environ.get("EXIT_CUDA" if sys.argv[0].endswith("vector_add") else "EXIT",
+                            os.environ.get("EXIT", "0"))))
 """)
 steps = ["00_first_steps/%s" % name for name in
          ("01_hello", "02_vector_add", "03_launch_geometry", "06_device")]
@@ -180,7 +183,7 @@ class ScriptTest(unittest.TestCase):
             shutil.copy(ROOT / name, self.root / name)
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
-        for module in ("__init__", "machine", "install", "build", "chapters"):
+        for module in ("__init__", "machine", "install", "build", "chapters", "options"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         self.write("common/plot", PLOT)
         self.write("chapters/00_first_steps/CMakeLists.txt", "")
@@ -254,7 +257,9 @@ class RunTest(ScriptTest):
 
     def test_without_gpu_reference_and_recorded_table(self) -> None:
         out = self.run_script("chapters/run", "01_vector_add")
-        self.assertIn("no NVIDIA driver found: nvcc compiles, the CPU reference runs.", out)
+        self.assertIn("Backend: no GPU (no NVIDIA driver found); kernels are compiled", out)
+        self.assertIn("01_vector_add: build, run what needs no GPU", out)
+        self.assertTrue(out.endswith("Read: the course/chapters/01_vector_add/README.md\n"), out)
         self.assertIn("RECORDED TABLE", out)
         self.assertIn("01_vector_add_reference\n", out)
         build = [call for call in self.calls() if "--build" in call and "help" not in call][0]
@@ -262,12 +267,12 @@ class RunTest(ScriptTest):
 
     def test_without_nvcc_host_backend(self) -> None:
         out = self.run_script("chapters/run", "01", patch=NO_GPU + NO_NVCC)
-        self.assertIn("no NVIDIA driver found, nvcc not found: the CPU reference runs.", out)
+        self.assertIn("Backend: no CUDA (no NVIDIA driver found, nvcc not found)", out)
         self.assertTrue(any("-DCOURSE_BACKEND=host" in call for call in self.calls()))
 
     def test_cpu_backend_says_that_it_is_not_there(self) -> None:
         out = self.run_script("chapters/run", "01", "--backend", "cpu", patch=GPU)
-        self.assertIn("Backend: the CPU backend is not there yet: nvcc compiles", out)
+        self.assertIn("Backend: no GPU (the CPU backend is not there yet)", out)
         self.assertIn("RECORDED TABLE", out)
 
     def test_backend_cuda_without_gpu(self) -> None:
@@ -301,6 +306,9 @@ class RunTest(ScriptTest):
         self.assertIn("02_two.cu(3): error: expected a ';'", out)
         self.assertIn("Did not compile: 02_two. Going on without.", out)
         self.assertIn("Wrote:", out)
+        self.assertTrue(out.endswith("Failed: 02_two did not compile (see above).\n"), out)
+        log = self.root / "build" / "cuda-90a" / "01_vector_add.log"
+        self.assertIn("02_two.cu(3): error", log.read_text())  # the second build has its own
         self.write("chapters/01_vector_add/02_two.cu", "// mended\n")
         self.run_script("chapters/run", "01", patch=GPU)
 
@@ -308,6 +316,8 @@ class RunTest(ScriptTest):
         out = self.run_script("chapters/run", "01", code=1, BAD_CMAKE="1")
         self.assertIn("toolkit too old", out)
         self.assertNotIn("-- before", out)
+        self.assertNotIn("Call Stack", out)
+        self.assertNotIn("CMakeLists.txt:9", out)
 
     def test_program_without_usable_gpu_falls_back(self) -> None:
         program = "import sys\nsys.exit(0 if 'reference' in sys.argv[0] else 3)\n"
@@ -321,7 +331,7 @@ class RunTest(ScriptTest):
         out = self.run_script("chapters/run", "00", patch=GPU)
         self.assertLess(out.index("01_hello"), out.index("06_device"))
         self.assertIn("04_errors", out.split("Next:")[1])
-        self.assertIn("its programs need a GPU", self.run_script("chapters/run", "0"))
+        self.assertIn("00_first_steps need a GPU", self.run_script("chapters/run", "0"))
 
     def test_all_goes_on_after_a_failure(self) -> None:
         self.write("chapters/01_vector_add/01_one.cu", "mistake\n")
@@ -332,13 +342,75 @@ class RunTest(ScriptTest):
         out = self.run_script("chapters/run", "vector_ad", code=2)
         self.assertIn("did you mean: 01_vector_add?", out)
         self.assertEqual(len(out.splitlines()), 1)
-        self.run_script("chapters/run", "01", "--label", "a/b", code=2)
-        self.run_script("chapters/run", "01", "--hint", code=2)
-        self.run_script("chapters/run", "00", "--record", code=2)
+        out = self.run_script("chapters/run", "99", code=2)
+        self.assertIn("no chapter '99'; there are: 00_first_steps, 01_vector_add", out)
+        for words in (["01", "--label", "a/b"], ["01", "--hint"], ["00", "--record"],
+                      ["01", "--only", "2"], ["--exercise", "1"], ["01", "--exercise", "one"]):
+            out = self.run_script("chapters/run", *words, code=2)
+            self.assertEqual(len(out.splitlines()), 1, out)
+        self.run_script("tests/run", "--nothing", code=2)
+        self.run_script("common/doctor", "--nothing", code=2)
+
+    def test_architectures_are_checked_before_the_build(self) -> None:
+        self.tool("nvcc", "import sys\nprint('compute_75\\ncompute_90\\ncompute_120' if "
+                          "'--list-gpu-arch' in sys.argv else 'V13.0.88')")
+        for arch, said in {"vega": "--arch 'vega'", "5": "--arch '5'", "52": "not for 5.2"}.items():
+            out = self.run_script("chapters/run", "01", "--build-only", "--arch", arch, code=2)
+            self.assertIn(said, out)
+            self.assertEqual(len(out.splitlines()), 1, out)
+        out = self.run_script("chapters/run", "01", "--build-only", "--arch", "sm_75 9.0,120f-real")
+        self.assertIn("Architecture: 75-real;90a-real;120f-real (--arch).", out)
+        self.assertFalse((self.root / "build" / "cuda-52").exists())
+
+    def test_a_gpu_that_the_toolkit_dropped_gets_the_compile_check(self) -> None:
+        old = GPU.replace("NVIDIA H200", "Tesla V100").replace("9.0", "7.0")
+        out = self.run_script("chapters/run", "01", patch=old)
+        self.assertIn("use CUDA 12.x", out)
+        self.assertIn("Architecture: 90a-real (no GPU to build for", out)
+
+    def test_without_gpu_the_program_answers_what_it_can(self) -> None:
+        program = ("import sys\nprint('bad size' if '12a' in sys.argv else 'the versions')\n"
+                   "sys.exit({'12a': 2, '--list': 0}.get(sys.argv[-1], 3))\n")
+        out = self.run_script("chapters/run", "01", "--", "--size", "12a", PROGRAM=program, code=2)
+        self.assertIn("bad size", out)
+        out = self.run_script("chapters/run", "01", "--", "--list", PROGRAM=program)
+        self.assertIn("the versions", out)
+        self.assertNotIn("RECORDED", out)
+
+    def test_options_without_gpu_are_not_used(self) -> None:
+        out = self.run_script("chapters/run", "01", "--", "--only", "2", EXIT_CUDA="3")
+        self.assertIn("Not used here: --only 2", out)
+        self.assertIn("RECORDED TABLE", out)
+
+    def test_only_tests_need_googletest(self) -> None:
+        missing = NO_GPU + ('machine.PROBES["GoogleTest"] = '
+                            'lambda: machine.Item("GoogleTest", None)\n'
+                            "install.is_root = lambda: False\n"
+                            "from course import build\nbuild.can_download = lambda: %s\n")
+        self.run_script("chapters/run", "01", patch=missing % True)
+        self.assertTrue(any("-DCOURSE_NO_DOWNLOAD=ON" in call for call in self.calls()))
+        out = self.run_script("tests/run", patch=missing % False)
+        self.assertIn("C++ tests: NOT BUILT", out)
+        self.assertFalse(any("-DCOURSE_NO_DOWNLOAD=OFF" in call for call in self.calls()))
+        out = self.run_script("tests/run", patch=missing % True, code=1,
+                              BAD_CMAKE="gmake: googletest-populate failed")
+        self.assertTrue(any("-DCOURSE_NO_DOWNLOAD=OFF" in call for call in self.calls()))
+        self.assertIn("GoogleTest could not be downloaded", out)
+
+    def test_full_and_read_only_disks_are_named(self) -> None:
+        out = self.run_script("chapters/run", "01", code=1, BAD_CMAKE="No space left on device")
+        self.assertRegex(out, r"the disk is full: \d+ MiB are left")
+        self.assertNotIn("toolkit too old", out)
+        shutil.rmtree(self.root / "build")
+        (self.root / "build").write_text("in the way")
+        out = self.run_script("chapters/run", "01", code=1)
+        self.assertIn("chapters/run: cannot write into the course/build: File exists", out)
 
     def test_list_shows_progress(self) -> None:
-        self.assertRegex(self.run_script("chapters/run", "--list"),
-                         r"01_vector_add +- +- +0/1 +Vector add")
+        self.write("chapters/01_vector_add/README.md", "# 01 Vector add: to the limit\n")
+        out = self.run_script("chapters/run", "--list")
+        self.assertRegex(out, r"01_vector_add +- +- +0/1 +Vector add\n")
+        self.assertIn("Start: 'the course/chapters/run' 00", out.replace("./", ""))
         self.run_script("chapters/run", "01", patch=GPU)
         self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU)
         self.assertRegex(self.run_script("chapters/run", "--list"),
@@ -417,7 +489,11 @@ class ExerciseTest(ScriptTest):
 
     def test_without_gpu_it_compiles(self) -> None:
         out = self.run_script("chapters/run", "01", "--exercise", "1")
-        self.assertIn("Exercise 1 compiles. Checking it needs a GPU", out)
+        self.assertIn("Exercise 1: compiles, not checked; that needs a GPU", out)
+        self.assertIn("What to do: the course/chapters/01_vector_add/exercises/1_tail.md", out)
+        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=NO_GPU + NO_NVCC,
+                              code=1)
+        self.assertIn("an exercise is CUDA code, which needs nvcc: install CUDA", out)
 
     def test_failed_exercise_is_not_remembered(self) -> None:
         self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, EXIT="1", code=1)
@@ -491,7 +567,7 @@ class TestsRunTest(ScriptTest):
         self.assertIn("other tests: 1 run, 0 skipped", out)
         self.assertIn("inside Python tests: 1 skipped (no C compiler)", out)
         self.assertLess(out.index("GPU tests:"), out.index("100% tests passed"))
-        self.assertTrue(out.rstrip().endswith("1 - gpu1 (Skipped)"))
+        self.assertTrue(out.rstrip().endswith("Total Test time (real) =   0.01 sec"), out)
 
     def test_one_chapter(self) -> None:
         self.run_script("tests/run", "1")
@@ -555,8 +631,8 @@ class DoctorTest(ScriptTest):
         self.assertEqual(said[0]["gpus"], [{"name": "NVIDIA L4", "capability": "8.9",
                                             "memory_bytes": 24 << 30}])
         self.assertEqual(said[0]["items"]["CUDA driver"]["version"], "12.8")
-        self.assertIn("no NVIDIA GPU visible", said[100]["items"]["GPU"]["where"])
-        self.assertIn("CUDA error 803", said[803]["items"]["GPU"]["where"])
+        self.assertIn("no NVIDIA GPU visible", said[100]["items"]["GPU"]["problem"])
+        self.assertIn("CUDA error 803", said[803]["items"]["GPU"]["problem"])
 
     def test_slurm_and_colab_are_named(self) -> None:
         out = self.run_script("common/doctor", SLURM_JOB_ID="1", COLAB_GPU="1")

@@ -6,7 +6,9 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -72,6 +74,8 @@ def choose(backend: str, requested_arch: str, gpu_optional: bool) -> Choice:
     if backend == "cpu":
         reason = "the CPU backend is not there yet"
     gpu = not reason
+    if nvcc.ok:
+        machine.check_architectures(arch)
     if backend == "cuda" and not gpu and not gpu_optional:
         raise Problem(f"{reason}: --backend cuda needs a GPU (--build-only does not)", 3)
     folder = covering_folder(arch) if gpu and not requested_arch else folder_for(arch)
@@ -80,7 +84,7 @@ def choose(backend: str, requested_arch: str, gpu_optional: bool) -> Choice:
         if folder != folder_for(arch) and built:
             arch, why = built, f"built before in {shown(folder)}"
         say(f"Backend: {driver.gpus[0].name}." if gpu else
-            f"Backend: {reason}: nvcc compiles, the CPU reference runs.")
+            f"Backend: no GPU ({reason}); kernels are compiled, not run.")
         say(f"Architecture: {arch} ({why}).")
         return Choice("cuda", arch, folder, gpu, driver.gpus[0].name if gpu else reason)
     if gpu and any((folder / "bin").glob("*")):
@@ -90,15 +94,20 @@ def choose(backend: str, requested_arch: str, gpu_optional: bool) -> Choice:
     if requested_arch or backend == "cuda":
         raise Problem(f"{lack}: {install.fix('nvcc')}")
     reason = ", ".join(filter(None, [reason, lack]))
-    say(f"Backend: {reason}: the CPU reference runs.")
+    doctor = shown(ROOT / "common" / "doctor")
+    say(f"Backend: no CUDA ({reason}); kernels are left out. {doctor} says how to get it.")
     return Choice("host", "", BUILD / "host", False, reason)
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """One run at a time in a build folder: builds would clash, and timings disturb each other."""
-    BUILD.mkdir(exist_ok=True)
-    with open(BUILD / f"{folder.name}.lock", "a+") as file:
+    try:
+        BUILD.mkdir(exist_ok=True)
+        lock = open(BUILD / f"{folder.name}.lock", "a+")
+    except OSError as error:
+        raise Problem(f"cannot write into {shown(BUILD)}: {error.strerror}") from None
+    with lock as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -114,13 +123,14 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def configure_command(choice: Choice, broken: Sequence[str]) -> List[str]:
+def configure_command(choice: Choice, broken: Sequence[str], download: bool) -> List[str]:
     """CMake's command line for one choice."""
     cmake, ninja = machine.PROBES["CMake"](), machine.PROBES["ninja"]()
     command = [cmake.where, "-S", str(ROOT), "-B", str(choice.folder)]
     if ninja.version:
         command += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja.where}"]
-    command += [f"-DCOURSE_BACKEND={choice.backend}", f"-DCOURSE_BROKEN={';'.join(broken)}"]
+    command += [f"-DCOURSE_BACKEND={choice.backend}", f"-DCOURSE_BROKEN={';'.join(broken)}",
+                f"-DCOURSE_NO_DOWNLOAD={'OFF' if download else 'ON'}"]
     if choice.backend == "cuda":
         command += [f"-DCMAKE_CUDA_ARCHITECTURES={choice.arch}",
                     f"-DCMAKE_CUDA_COMPILER={machine.probe_nvcc().where}"]
@@ -132,9 +142,43 @@ def is_configured(folder: Path) -> bool:
         (folder / name).exists() for name in ("build.ninja", "Makefile"))
 
 
-def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False) -> None:
-    """Configure the build folder if it never was, or was with other arguments."""
-    command = configure_command(choice, broken)
+def explain(text: str) -> str:
+    """CMake's first error in a few lines, without its call stack."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    first = next((i for i, line in enumerate(lines) if "CMake Error" in line), -12)
+    return "\n".join(lines[first:][:12]).split("\nCall Stack")[0].split("\n-- Configuring")[0]
+
+
+def stop_if_full(text: str = "") -> None:
+    """A full disk makes compilers and CMake fail with words of their own: say the cause."""
+    free = shutil.disk_usage(BUILD).free
+    if "No space left on device" in text or free < 2**20:
+        raise Problem(f"the disk is full: {free >> 20} MiB are left for {shown(BUILD)}")
+
+
+def has_googletest(folder: Path) -> bool:
+    """GoogleTest is installed, or was downloaded into this build folder before."""
+    return machine.PROBES["GoogleTest"]().ok or (folder / "_deps" / "googletest-src").exists()
+
+
+def can_download() -> bool:
+    """GitHub answers. Without a network CMake itself would try for minutes, and say nothing."""
+    if any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
+        return True  # what the proxy lets through, only a download shows
+    try:
+        socket.create_connection(("github.com", 443), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False,
+              download: bool = False) -> None:
+    """Configure the build folder if it never was, or was with other arguments.
+
+    `download`: get GoogleTest where it is missing; only tests need it.
+    """
+    command = configure_command(choice, broken, download or has_googletest(choice.folder))
     stamp, log = choice.folder / "course_configure.json", choice.folder / "configure.log"
     before = stamp.read_text() if stamp.exists() else ""
     if is_configured(choice.folder) and before == json.dumps(command) and not force:
@@ -150,9 +194,12 @@ def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False) -
     with open(log, "wb") as file:
         code = subprocess.call(command, stdout=file, stderr=subprocess.STDOUT, cwd=str(ROOT))
     if code:
-        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-        first = next((i for i, line in enumerate(lines) if "CMake Error" in line), -12)
-        say("\n".join(lines[first:][:12]))
+        text = log.read_text(errors="replace")
+        stop_if_full(text)
+        if "googletest-populate" in text:
+            raise Problem("GoogleTest could not be downloaded (whole text: "
+                          f"{shown(log)}); to get it: {install.fix('GoogleTest')}")
+        say(explain(text))
         raise Problem(f"CMake could not configure; the whole text: {shown(log)}")
     stamp.write_text(json.dumps([word for word in command if word != "--fresh"]))
 
@@ -187,12 +234,12 @@ def first_errors(text: str, limit: int = 8) -> List[str]:
     return list(dict.fromkeys(kept))[:limit]
 
 
-def build(choice: Choice, targets: Sequence[str], name: str) -> Result:
+def build(choice: Choice, targets: Sequence[str], name: str, log_name: str = "") -> Result:
     """Build `targets` in a configured folder, with progress and the time it took."""
     command = [machine.PROBES["CMake"]().where, "--build", str(choice.folder), "--parallel",
                str(workers()), "--target", *targets, "--", "-k"]
     command += ["0"] if (choice.folder / "build.ninja").exists() else []
-    log, terminal = choice.folder / f"{name}.log", sys.stdout.isatty()
+    log, terminal = choice.folder / f"{log_name or name}.log", sys.stdout.isatty()
     start = last = time.monotonic()
     lines: List[str] = []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -209,6 +256,8 @@ def build(choice: Choice, targets: Sequence[str], name: str) -> Result:
         raise
     print("\r" + " " * 76 + "\r" if terminal else "", end="", flush=True)
     text = "".join(lines)
+    if code:
+        stop_if_full(text)
     log.write_text(text)
     if code == 0:
         say(f"Built {name} in {time.monotonic() - start:.0f} s.")

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from . import BUILD, ROOT, Problem
+from . import BUILD, ROOT, Problem, shown
 
 STAMP = ROOT / ".source_stamp"
 FIRST_STEPS = "00_first_steps"
@@ -87,8 +87,10 @@ def find(name: str) -> Chapter:
     names = [chapter.name for chapter in known]
     short = {part: full for full in names for part in (full, full.partition("_")[2]) if part}
     near = [short[part] for part in difflib.get_close_matches(wanted, list(short), 3, 0.5)]
-    near = list(dict.fromkeys(near)) or names
-    raise Problem(f"no chapter '{name}'; did you mean: {', '.join(near)}?", 2)
+    near = list(dict.fromkeys(near))
+    there = ", ".join(chapter.name for chapter in every())
+    raise Problem(f"no chapter '{name}'; " + (f"did you mean: {', '.join(near)}?" if near else
+                                              f"there are: {there}"), 2)
 
 
 def exercise(chapter: Chapter, number: int) -> Path:
@@ -98,6 +100,11 @@ def exercise(chapter: Chapter, number: int) -> Path:
         there = ", ".join(map(str, found)) or "none"
         raise Problem(f"{chapter.name} has no exercise {number}; there: {there}", 2)
     return found[number]
+
+
+def task(chapter: Chapter, number: int) -> Path:
+    """The page of exercise `number`: what to do, and its hints."""
+    return exercise(chapter, number).with_suffix(".md")
 
 
 def working_copy(chapter: Chapter, number: int) -> Tuple[Path, bool]:
@@ -112,14 +119,14 @@ def working_copy(chapter: Chapter, number: int) -> Tuple[Path, bool]:
 
 def next_hint(chapter: Chapter, number: int) -> str:
     """One more hint each time; after the last one, all were seen."""
-    page = exercise(chapter, number).with_suffix(".md")
+    page = task(chapter, number)
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     hints = re.findall(r"<details>\s*<summary>\s*(Hint.*?)</summary>(.*?)</details>", text,
                        re.DOTALL | re.IGNORECASE)
     progress = chapter.progress()
     seen = int(progress["hints"].get(str(number), 0))
     if seen >= len(hints):
-        return f"No more hints ({len(hints)} in all): see {page.name}, or --solution."
+        return f"No more hints ({len(hints)} in all): read {shown(page)} again, or --solution."
     progress["hints"][str(number)] = seen + 1
     chapter.save_progress(progress)
     title, body = hints[seen]

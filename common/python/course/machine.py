@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from . import BUILD
+from . import BUILD, Problem
 
 OLDEST_CUDA = "12.0"
 OLDEST_CMAKE = "3.24"
@@ -191,7 +191,7 @@ def probe_gpu() -> Item:
     """The GPUs, in the driver's order."""
     gpus = driver().gpus
     if not gpus:
-        return Item("GPU", None, driver().problem)
+        return Item("GPU", None, "", driver().problem)
     text = ", ".join(f"{gpu.name} ({gpu.memory_bytes / 2**30:.0f} GiB)" for gpu in gpus)
     problem = dropped(gpus[0], probe_nvcc().version)
     return Item("GPU", f"cc {gpus[0].capability}", text, problem)
@@ -209,14 +209,43 @@ def dropped(gpu: Gpu, toolkit: Optional[str]) -> str:
 def architectures(requested: str) -> Tuple[str, str]:
     """CMake's architecture list, and where it comes from."""
     if requested:
-        listed = [part for part in re.split(r"[,; ]+", requested) if part]
-        return ";".join(arch_name(part) if part.isdigit() else part for part in listed), "--arch"
+        listed = [arch_of(part) for part in re.split(r"[,; ]+", requested) if part]
+        return ";".join(listed), "--arch"
     if os.environ.get("CUDAARCHS"):
         return os.environ["CUDAARCHS"].replace(",", ";"), "CUDAARCHS"
-    found = {arch_name(gpu.capability.replace(".", "")) for gpu in driver().gpus}
+    found = {arch_name(gpu.capability.replace(".", "")) for gpu in driver().gpus
+             if not dropped(gpu, probe_nvcc().version)}
     if found:
         return ";".join(sorted(found)), "the GPU of this machine"
-    return DEFAULT_ARCH, "no GPU found: the default for a compile check"
+    return DEFAULT_ARCH, "no GPU to build for: the default for a compile check"
+
+
+def arch_of(text: str) -> str:
+    """CMake's name of what a person writes: 80, 8.0 and sm_80 are all '80-real'."""
+    if text in ("all", "all-major", "native"):
+        return text
+    found = re.fullmatch(r"(?:sm_)?(\d+)\.?(\d)([af]?)(-real|-virtual)?", text)
+    if not found:
+        raise Problem(f"--arch '{text}': write compute capabilities like this: 80,90", 2)
+    digits, details = found.group(1) + found.group(2), found.group(3) + (found.group(4) or "")
+    return digits + details if details else arch_name(digits)
+
+
+def check_architectures(arch: str) -> None:
+    """Stop where this nvcc says that it cannot build for one of CMake's architectures."""
+    nvcc = probe_nvcc()
+    known = re.findall(r"compute_(\d+)\b", output_of([nvcc.where, "--list-gpu-arch"]))
+    for number in re.findall(r"(?:^|;)(\d+)", arch) if known else ():
+        if number not in known:
+            release = ".".join((nvcc.version or "").split(".")[:2])
+            raise Problem(f"CUDA {release} builds for compute capability {dotted(known[0])} to "
+                          f"{dotted(known[-1])}, not for {dotted(number)}: choose another --arch, "
+                          "or another toolkit with CUDACXX", 2)
+
+
+def dotted(digits: str) -> str:
+    """'120' as '12.0'."""
+    return f"{digits[:-1]}.{digits[-1]}"
 
 
 def arch_name(digits: str) -> str:
