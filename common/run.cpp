@@ -503,7 +503,7 @@ void print_list(const Chapter& chapter) {
   for (const Study& study : chapter.studies) {
     std::printf("\n%s: %s\n", study.name.c_str(), study.title.c_str());
     for (const Version& version : study.versions) {
-      std::printf("  %-24s %s%s\n", version.id.c_str(), version.title.c_str(),
+      std::printf("  %-28s %s%s\n", version.id.c_str(), version.title.c_str(),
                   version.launch ? "" : " (not built)");
     }
   }

@@ -18,6 +18,11 @@ if(NOT COURSE_BACKEND MATCHES "^(cuda|host)$")
   message(FATAL_ERROR "COURSE_BACKEND is '${COURSE_BACKEND}': it can be cuda or host")
 endif()
 
+if(COURSE_BACKEND STREQUAL "cuda" AND NOT COURSE_NVCC AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  message(FATAL_ERROR "COURSE_BACKEND=cuda, but there is no nvcc: name it with "
+    "-DCMAKE_CUDA_COMPILER=/path/to/nvcc, or build what needs no CUDA with -DCOURSE_BACKEND=host")
+endif()
+
 function(course_find_architectures out)
   set(found "")
   find_program(COURSE_NVIDIA_SMI nvidia-smi)
@@ -48,8 +53,9 @@ function(course_check_architectures nvcc)
   foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
     string(REGEX MATCH "^[0-9]+" number "${architecture}")
     if(number AND known AND NOT known MATCHES "compute_${number}[^0-9]")
-      message(FATAL_ERROR "CUDA ${version} cannot build for compute capability ${number} "
-        "(CUDA 13 dropped everything below 75). Use a toolkit that can, or another "
+      string(REGEX REPLACE "(.)$" ".\\1" capability "${number}")
+      message(FATAL_ERROR "CUDA ${version} cannot build for compute capability ${capability} "
+        "(CUDA 13 dropped everything below 7.5). Use a toolkit that can, or another "
         "-DCMAKE_CUDA_ARCHITECTURES; `${nvcc} --list-gpu-arch` lists what this one knows")
     endif()
   endforeach()

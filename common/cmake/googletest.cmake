@@ -1,6 +1,8 @@
-# course_use_googletest(out): GTest::gtest from the system, from Debian's sources, or downloaded, in that order; sets
-# `out` to FALSE, with a message, where none of them works. Tests have a main of their own in tests/main.cpp.
+# course_use_googletest(out): GTest::gtest from the system, from Debian's sources, or, with
+# -DCOURSE_NO_DOWNLOAD=OFF (tests/run sets it), downloaded, in that order. Sets `out` to FALSE, with
+# a message, where none of them is to be had; tests are then left out of the build.
 include(GoogleTest)
+option(COURSE_NO_DOWNLOAD "never download GoogleTest" ON)
 
 function(course_use_googletest out)
   if(NOT TARGET GTest::gtest)

@@ -95,7 +95,7 @@ def choose(backend: str, requested_arch: str, gpu_optional: bool) -> Choice:
         raise Problem(f"{lack}: {install.fix('nvcc')}")
     reason = ", ".join(filter(None, [reason, lack]))
     doctor = shown(ROOT / "common" / "doctor")
-    say(f"Backend: no CUDA ({reason}); kernels are left out. {doctor} says how to get it.")
+    say(f"Backend: no CUDA ({reason}); {doctor} says how to get it.")
     return Choice("host", "", BUILD / "host", False, reason)
 
 

@@ -138,7 +138,8 @@ def install(names: Sequence[str]) -> None:
     machine.forget()
     left = missing(names)
     if left:
-        say(f"Could not install {', '.join(left)}: {trouble}")
+        why = trouble or "the package manager was content, but it is still not found"
+        say(f"Could not install {', '.join(left)}: {why}")
 
 
 def remembered() -> List[str]:

@@ -124,7 +124,8 @@ def _limit_lines(axes: Any, rows: Sequence[Row], limits: Sequence[results.Limit]
             if row.limit == limit or len(limits) == 1:
                 axes.vlines(limit.value, y - 0.5, y + 0.5, color=BLACK, linestyle=style)
         text = f"{limit.name}: {results.digits(limit.value)} {limit.unit}"
-        axes.plot([], [], color=BLACK, linestyle=style, label=f"limit: {text}")
+        axes.plot([], [], color=BLACK, linestyle=style,
+                  label=f"limit: {text}{results.limit_rows(rows, limit)}")
         if len(limits) == 1:
             axes.annotate(text, (limit.value, 1), (0, 4), xycoords=("data", "axes fraction"),
                           textcoords="offset points", fontsize=8,

@@ -554,12 +554,21 @@ def study_table(result: ResultFile, study: Study) -> Table:
     return axis_table(result, axis, columns)
 
 
+def limit_rows(rows: Sequence[Row], limit: Limit) -> str:
+    """Where a study has several limits: which rows this one is for, unless it is for most."""
+    mine = [row for row in rows if row.limit == limit]
+    if 2 * len(mine) >= len([row for row in rows if row.limit]):
+        return ""
+    return f", for {', '.join(dict.fromkeys(row.version + qualifier(row, rows) for row in mine))}"
+
+
 def notes(result: ResultFile, study: Study) -> List[str]:
     """What stands below the table of a study: limits, flags, and reasons that had no room in it."""
     rows, lines = result.rows_of(study.name), []
     for limit in dict.fromkeys(row.limit for row in rows if row.limit):
         how = f" ({limit.how})" if limit.how else ""
-        lines.append(f"limit: {limit.name}, {digits(limit.value)} {limit.unit}{how}")
+        lines.append(f"limit: {limit.name}, {digits(limit.value)} {limit.unit}{how}"
+                     + limit_rows(rows, limit))
     if result.axis(study):
         lines += dict.fromkeys(f"{row.version}: {row.words}" for row in rows if row.words)
     for flag in dict.fromkeys(flag for row in rows for flag in row.flags):
