@@ -2,8 +2,8 @@
 execute_process(COMMAND "${PROGRAM}" RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
 message("${out}${err}")
 if(code EQUAL 3)
-  string(REGEX REPLACE "^[^:]*: |\n.*" "" why "${err}")  # "01_vector_add: no NVIDIA driver found"
-  message("SKIPPED: ${why}")
+  string(REGEX MATCH ": ([^\n]*)" ignored "${err}")  # "01_vector_add: no NVIDIA driver found"
+  message("SKIPPED: ${CMAKE_MATCH_1}")
 elseif(KIND STREQUAL "starter" AND NOT out MATCHES "NOT YET")
   message(FATAL_ERROR "the starter is already solved, or it broke")
 elseif(KIND STREQUAL "solution" AND NOT code EQUAL 0)
