@@ -116,9 +116,9 @@ std::int64_t free_bytes() {
   return static_cast<std::int64_t>(free);
 }
 
-class Session {
+class ChapterRun {
  public:
-  Session(const Chapter& chapter, Options options)
+  ChapterRun(const Chapter& chapter, Options options)
       : chapter_(chapter),
         options_(std::move(options)),
         plan_(plan_for(options_)),
@@ -167,7 +167,7 @@ class Session {
   Report report_;
 };
 
-void Session::heading() const {
+void ChapterRun::heading() const {
   std::printf("%s: %s\n", chapter_.name.c_str(), chapter_.title.c_str());
   std::printf("%s, compute capability %s, %d SMs, %.0f MiB L2, CUDA %s (driver %s)\n",
               device_.name.c_str(), device_.capability_text().c_str(), device_.sm_count,
@@ -175,7 +175,7 @@ void Session::heading() const {
               device_.driver.c_str());
 }
 
-Anchors Session::anchors_now() {
+Anchors ChapterRun::anchors_now() {
   progress_line("measuring what the memory can do ...");
   // 3 GiB show the asymptote; a small GPU gets what it has
   const std::int64_t bytes = std::min<std::int64_t>(std::int64_t{3} << 30, free_bytes() / 2);
@@ -184,7 +184,7 @@ Anchors Session::anchors_now() {
   return anchors;
 }
 
-void Session::measure_the_anchors() {
+void ChapterRun::measure_the_anchors() {
   report_.anchors = anchors_now();
   const Anchors& a = *report_.anchors;
   std::printf("measured here: read only %.0f GB/s; copy %.0f GB/s (%s); empty kernel %.2f us\n",
@@ -195,7 +195,7 @@ void Session::measure_the_anchors() {
 }
 
 /// After the last row: did the memory or the clock change while we measured?
-void Session::look_back() {
+void ChapterRun::look_back() {
   constexpr double tolerated = 0.02, clock_floor = 0.95;
   const Anchors now = anchors_now();
   const double drift = std::max(std::abs(now.read_gbs / report_.anchors->read_gbs - 1),
@@ -217,7 +217,7 @@ void Session::look_back() {
   }
 }
 
-Result Session::blank(const Study& study, const Version& version, const Problem& problem) const {
+Result ChapterRun::blank(const Study& study, const Version& version, const Problem& problem) const {
   Result result;
   result.study = study.name;
   result.version = version.id;
@@ -234,7 +234,7 @@ Result Session::blank(const Study& study, const Version& version, const Problem&
 
 /// The asked size if its arrays fit; an error that names the largest that fits if it was asked for
 /// on the command line; that largest size otherwise.
-Size Session::fitting(const Study& study, const Size& asked) const {
+Size ChapterRun::fitting(const Study& study, const Size& asked) const {
   const double free = static_cast<double>(free_bytes());
   const auto fits = [&](const Size& size) {
     double needed = 0;
@@ -263,8 +263,8 @@ Size Session::fitting(const Study& study, const Size& asked) const {
 /// The asked size, unless one launch would take longer than the plan allows: then the largest of
 /// its quarters that does not. Climbs from a small size, because the time of a small launch says
 /// little about a large one.
-Size Session::fast_enough(const Study& study, const Version& version, const Size& asked,
-                          Result& result) {
+Size ChapterRun::fast_enough(const Study& study, const Version& version, const Size& asked,
+                             Result& result) {
   constexpr double small_bytes = 1 << 20;
   std::vector<Size> ladder = {asked};
   while (make(study, version, ladder.back())->bytes() > small_bytes) {
@@ -291,8 +291,8 @@ Size Session::fast_enough(const Study& study, const Version& version, const Size
   return asked;
 }
 
-Session::Job& Session::job_for(std::vector<std::unique_ptr<Job>>& jobs, const Study& study,
-                               const Version& version, const Size& size) {
+ChapterRun::Job& ChapterRun::job_for(std::vector<std::unique_ptr<Job>>& jobs, const Study& study,
+                                     const Version& version, const Size& size) {
   const MakeProblem* maker = version.make ? &version.make : &study.make;
   for (const auto& job : jobs) {
     if (job->make == maker && job->size == size) return *job;
@@ -308,7 +308,7 @@ Session::Job& Session::job_for(std::vector<std::unique_ptr<Job>>& jobs, const St
 }
 
 /// Two launches on one workspace, outputs poisoned before and compared after each.
-bool Session::check_before(const Job& job, Row& row, Result& result) {
+bool ChapterRun::check_before(const Job& job, Row& row, Result& result) {
   for (int k = 0; k < 2; ++k) {
     row.poison();
     const cudaError_t error = row.launch_once();
@@ -330,7 +330,7 @@ bool Session::check_before(const Job& job, Row& row, Result& result) {
   return true;
 }
 
-void Session::finish(const Study& study, const Job& job, Row& row, Result& result) {
+void ChapterRun::finish(const Study& study, const Job& job, Row& row, Result& result) {
   row.replay();
   if (!row.version().timer) result.failure = job.references->mismatch(row.first_set());
   result.verified = result.failure.empty();
@@ -358,7 +358,7 @@ void Session::finish(const Study& study, const Job& job, Row& row, Result& resul
 #endif
 }
 
-void Session::run_size(const Study& study, const Size& asked) {
+void ChapterRun::run_size(const Study& study, const Size& asked) {
   std::vector<std::unique_ptr<Job>> jobs;
   std::vector<std::unique_ptr<Row>> rows;
   std::vector<std::pair<Job*, std::size_t>> owners;  // of each row: its job and its result
@@ -418,7 +418,7 @@ void Session::run_size(const Study& study, const Size& asked) {
   std::fflush(stdout);
 }
 
-void Session::run_study(const Study& study) {
+void ChapterRun::run_study(const Study& study) {
   if (study.versions.empty()) return;
   const std::vector<Size> sizes = sizes_of(study, options_);
   const auto problem = study.make(sizes.front(), options_.seed, Input::random);
@@ -440,7 +440,7 @@ void Session::run_study(const Study& study) {
 }
 
 /// Plain launches for a profiler to look at: no checks, no timing, no anchors.
-void Session::profile(const std::vector<Study>& studies) {
+void ChapterRun::profile(const std::vector<Study>& studies) {
   for (const Study& study : studies) {
     for (const Size& size : sizes_of(study, options_)) {
       for (const Version& version : study.versions) {
@@ -457,7 +457,7 @@ void Session::profile(const std::vector<Study>& studies) {
   }
 }
 
-int Session::run(const std::vector<Study>& studies) {
+int ChapterRun::run(const std::vector<Study>& studies) {
   heading();
   if (!options_.json.empty()) check_writable(options_.json);
   for (const Study& study : studies) {  // a size that does not fit is reported before anything runs
@@ -527,7 +527,7 @@ int run(int argc, char** argv, const Chapter& chapter) {
     for (const Study& study : studies)
       sizes_of(study, options);  // reports a bad size before anything runs
     std::signal(SIGINT, on_interrupt);
-    return Session(chapter, std::move(options)).run(studies);
+    return ChapterRun(chapter, std::move(options)).run(studies);
   } catch (const Error& error) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s: %s\n", chapter.name.c_str(), error.what());
