@@ -61,8 +61,8 @@ double empty_kernel_seconds(Bench& bench) {
   constexpr int launches = 1000;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
-  COURSE_CHECK(
-      launch_empty(bench.stream()));  // loads the module: that must not happen while capturing
+  // the first launch loads the module: that must not happen while capturing
+  COURSE_CHECK(launch_empty(bench.stream()));
   COURSE_CHECK(cudaStreamBeginCapture(bench.stream(), cudaStreamCaptureModeThreadLocal));
   for (int k = 0; k < launches; ++k) COURSE_CHECK(launch_empty(bench.stream()));
   COURSE_CHECK(cudaStreamEndCapture(bench.stream(), &graph));
@@ -114,9 +114,9 @@ Anchors measure_anchors(Bench& bench, const Plan& plan, std::int64_t bytes) {
 }
 
 Limit memory_limit(const Anchors& anchors, const Problem& problem) {
-  const double read_s = 1e-9 / anchors.read_gbs;  // per byte read
-  const double write_s =
-      2e-9 / anchors.copy_gbs - read_s;  // per byte written, beside as many reads
+  // seconds per byte read, and per byte written beside as many reads
+  const double read_s = 1e-9 / anchors.read_gbs;
+  const double write_s = 2e-9 / anchors.copy_gbs - read_s;
   const double seconds = problem.bytes_read() * read_s + problem.bytes_written() * write_s;
   char how[160];
   std::snprintf(

@@ -84,6 +84,12 @@ Device open_device(int index) {
   return device;
 }
 
+std::int64_t free_device_bytes() {
+  std::size_t free = 0, total = 0;
+  COURSE_CHECK(cudaMemGetInfo(&free, &total));
+  return static_cast<std::int64_t>(free);
+}
+
 std::optional<bool> on_battery() {
   namespace fs = std::filesystem;
   std::error_code ignored;

@@ -28,6 +28,9 @@ struct Device {
 /// \throws Error with exit code 3 and one line if there is no driver, no GPU or no such device.
 Device open_device(int index);
 
+/// Free memory of the current device, in bytes.
+std::int64_t free_device_bytes();
+
 /// True if the power supply of a laptop is unplugged; empty where the system does not say.
 std::optional<bool> on_battery();
 

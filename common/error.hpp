@@ -2,6 +2,7 @@
 /// \file
 /// The exception that ends a run with one clear line.
 
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -14,5 +15,24 @@ struct Error : std::runtime_error {
       : std::runtime_error(line), exit_code(code) {}
   int exit_code;
 };
+
+/// Runs the body of a program: what it returns, or the exit code of the error that ended it, with
+/// one line on stderr behind everything that was printed before.
+template <class Body>
+int run_reporting_errors(const std::string& program, Body body) {
+  const auto say = [&](const std::string& line) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), line.c_str());
+  };
+  try {
+    return body();
+  } catch (const Error& error) {
+    say(error.what());
+    return error.exit_code;
+  } catch (const std::exception& error) {  // the host is out of memory
+    say(std::string(error.what()) + " on the host: try a smaller --size");
+    return 1;
+  }
+}
 
 }  // namespace course

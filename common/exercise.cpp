@@ -29,13 +29,12 @@ Result measured_result(const Row& row) {
 
 /// The largest size that fits: halves the first dimension until it does.
 Size fitting(const Exercise& exercise, const Device& device) {
-  std::size_t free = 0, total = 0;
-  COURSE_CHECK(cudaMemGetInfo(&free, &total));
+  const std::int64_t free = free_device_bytes();
   Size size = exercise.size;
   const auto needed = [&] {
     return Sets::bytes_needed(*exercise.make(size, 1, Input::random), device.l2_bytes);
   };
-  while (size.dimensions[0].second > 1024 && needed() > static_cast<std::int64_t>(free / 2)) {
+  while (size.dimensions[0].second > 1024 && needed() > free / 2) {
     size.dimensions[0].second /= 2;
   }
   return size;
@@ -87,18 +86,8 @@ int check_and_measure(const Exercise& exercise, const Options& options) {
 }  // namespace
 
 int run_exercise(int argc, char** argv, const Exercise& exercise) {
-  try {
-    return check_and_measure(exercise, parse_options(argc, argv));
-  } catch (const Error& error) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "%s: %s\n", exercise.chapter.c_str(), error.what());
-    return error.exit_code;
-  } catch (const std::exception& error) {  // the host is out of memory
-    std::fflush(stdout);
-    std::fprintf(stderr, "%s: %s on the host: try a smaller --size\n", exercise.chapter.c_str(),
-                 error.what());
-    return 1;
-  }
+  return run_reporting_errors(
+      exercise.chapter, [&] { return check_and_measure(exercise, parse_options(argc, argv)); });
 }
 
 }  // namespace course

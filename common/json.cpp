@@ -16,6 +16,10 @@ namespace {
 /// The outer levels stand on lines of their own, so that a changed row is a few changed lines.
 constexpr std::size_t outer_levels = 4;
 
+std::string temporary_name(const std::string& path) {
+  return path + ".part" + std::to_string(getpid());
+}
+
 }  // namespace
 
 Json& Json::key(const std::string& name) {
@@ -71,7 +75,7 @@ Json& Json::open(char bracket) {
 Json& Json::close(char bracket) {
   const bool broken = !empty_.back() && empty_.size() <= outer_levels;
   empty_.pop_back();
-  if (broken) text_ += '\n' + std::string(empty_.size() - 1, ' ');
+  if (broken) break_line();
   text_ += bracket;
   return *this;
 }
@@ -99,14 +103,6 @@ bool Json::break_line() {
   text_ += '\n' + std::string(empty_.size() - 1, ' ');
   return true;
 }
-
-namespace {
-
-std::string temporary_name(const std::string& path) {
-  return path + ".part" + std::to_string(getpid());
-}
-
-}  // namespace
 
 void check_writable(const std::string& path) {
   const std::string temporary = temporary_name(path);

@@ -10,12 +10,12 @@
 namespace course {
 namespace {
 
-constexpr int l2_times =
-    3;  // data that exceeds the cache this many times leaves nothing behind in it
-constexpr int max_sets =
-    2048;  // beyond this a read pass before each sample empties the cache instead
-constexpr int max_plain =
-    400;  // launches in one sample without a graph: the launch queue holds about 1000
+/// Data that exceed the cache this many times leave nothing behind in it.
+constexpr int l2_times = 3;
+/// Where this many sets are not enough, a read pass before each sample empties the cache.
+constexpr int max_sets = 2048;
+/// Launches in one sample without a graph; the launch queue holds about 1000.
+constexpr int max_plain = 400;
 
 constexpr std::int64_t page = 2 << 20;  // of the GPU's memory
 
@@ -107,8 +107,8 @@ Sets::Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream) {
     const Arguments target = arguments(set, stream);
     int k = 0;
     for (Array array : problem.inputs()) {
-      array.seed +=
-          1000003u * static_cast<unsigned>(set);  // set 0 holds the inputs that are checked
+      // set 0 holds the inputs that are checked
+      array.seed += 1000003u * static_cast<unsigned>(set);
       fill(array, problem.input(), target.inputs[static_cast<std::size_t>(k++)], stream);
     }
     poison_outputs(set, stream);
@@ -197,8 +197,8 @@ void Bench::flush_l2() {
 }
 
 void Bench::hold(double seconds) {
-  constexpr double cycles_per_second =
-      2e9;  // close enough on every GPU since 2018; only the length depends on it
+  // close enough on every GPU since 2018; only the length of the hold depends on it
+  constexpr double cycles_per_second = 2e9;
   COURSE_CHECK(
       launch_spin(static_cast<std::int64_t>(seconds * cycles_per_second), passed_, stream_));
 }

@@ -150,6 +150,20 @@ void write_gpu(Json& json, const Report& report) {
 
 }  // namespace
 
+const char* name_of(Role role) {
+  switch (role) {
+    case Role::version:
+      return "version";
+    case Role::peer:
+      return "peer";
+    case Role::limit:
+      return "limit";
+    case Role::exercise:
+      return "exercise";
+  }
+  return "?";
+}
+
 std::string time_text(double seconds) {
   const char* unit = seconds < 1e-3 ? "us" : seconds < 1 ? "ms" : "s";
   const double value = seconds * (seconds < 1e-3 ? 1e6 : seconds < 1 ? 1e3 : 1);

@@ -110,10 +110,23 @@ Size smaller(Size size) {
   return size;
 }
 
-std::int64_t free_bytes() {
-  std::size_t free = 0, total = 0;
-  COURSE_CHECK(cudaMemGetInfo(&free, &total));
-  return static_cast<std::int64_t>(free);
+/// What a row says about its problem; a row that steps down to a smaller size gets it anew.
+void set_problem(Result& result, const Problem& problem) {
+  result.input = problem.input();
+  result.size = problem.size();
+  result.bytes = problem.bytes();
+  result.flops = problem.flops();
+  result.work = problem.work();
+}
+
+Result blank_result(const Study& study, const Version& version) {
+  Result result;
+  result.study = study.name;
+  result.version = version.id;
+  result.title = version.title;
+  result.role = version.role;
+  result.type = study.type;
+  return result;
 }
 
 class ChapterRun {
@@ -153,7 +166,6 @@ class ChapterRun {
                const Size& size);
   bool check_before(const Job& job, Row& row, Result& result);
   void finish(const Study& study, const Job& job, Row& row, Result& result);
-  Result blank(const Study& study, const Version& version, const Problem& problem) const;
   std::unique_ptr<Problem> make(const Study& study, const Version& version,
                                 const Size& size) const {
     return (version.make ? version.make : study.make)(size, options_.seed, Input::random);
@@ -178,7 +190,7 @@ void ChapterRun::heading() const {
 Anchors ChapterRun::anchors_now() {
   progress_line("measuring what the memory can do ...");
   // 3 GiB show the asymptote; a small GPU gets what it has
-  const std::int64_t bytes = std::min<std::int64_t>(std::int64_t{3} << 30, free_bytes() / 2);
+  const std::int64_t bytes = std::min<std::int64_t>(std::int64_t{3} << 30, free_device_bytes() / 2);
   const Anchors anchors = measure_anchors(bench_, plan_, bytes);
   progress_line("");
   return anchors;
@@ -217,25 +229,10 @@ void ChapterRun::look_back() {
   }
 }
 
-Result ChapterRun::blank(const Study& study, const Version& version, const Problem& problem) const {
-  Result result;
-  result.study = study.name;
-  result.version = version.id;
-  result.title = version.title;
-  result.role = version.role;
-  result.type = study.type;
-  result.input = problem.input();
-  result.size = problem.size();
-  result.bytes = problem.bytes();
-  result.flops = problem.flops();
-  result.work = problem.work();
-  return result;
-}
-
 /// The asked size if its arrays fit; an error that names the largest that fits if it was asked for
 /// on the command line; that largest size otherwise.
 Size ChapterRun::fitting(const Study& study, const Size& asked) const {
-  const double free = static_cast<double>(free_bytes());
+  const double free = static_cast<double>(free_device_bytes());
   const auto fits = [&](const Size& size) {
     double needed = 0;
     std::vector<const MakeProblem*> makers = {&study.make};
@@ -312,16 +309,11 @@ bool ChapterRun::check_before(const Job& job, Row& row, Result& result) {
   for (int k = 0; k < 2; ++k) {
     row.poison();
     const cudaError_t error = row.launch_once();
-    if (error == cudaErrorNotYetImplemented) {
-      result.failure = "not written yet";
-    } else if (error != cudaSuccess) {
-      result.failure = describe(error);
-    } else {
-      result.failure = job.references->mismatch(row.first_set());
-    }
+    result.failure =
+        error != cudaSuccess ? failure_text(error) : job.references->mismatch(row.first_set());
     if (error != cudaSuccess && cudaDeviceSynchronize() != cudaSuccess) {
-      throw Error(result.version +
-                  " broke the GPU's context: " + result.failure);  // sticky: nothing can follow
+      // sticky: nothing can follow in this process
+      throw Error(result.version + " broke the GPU's context: " + result.failure);
     }
     cudaGetLastError();
     if (!result.failure.empty()) return false;
@@ -332,7 +324,7 @@ bool ChapterRun::check_before(const Job& job, Row& row, Result& result) {
 
 void ChapterRun::finish(const Study& study, const Job& job, Row& row, Result& result) {
   row.replay();
-  if (!row.version().timer) result.failure = job.references->mismatch(row.first_set());
+  result.failure = job.references->mismatch(row.first_set());
   result.verified = result.failure.empty();
   if (!result.verified) {
     result.failure = "wrong after the measurement: " + result.failure;
@@ -372,7 +364,8 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
     if (version.takes && !version.takes(size)) continue;
     progress_line("checking " + version.id + " at " + size.text() + " ...");
     const auto problem = make(study, version, size);
-    Result result = blank(study, version, *problem);
+    Result result = blank_result(study, version);
+    set_problem(result, *problem);
     result.skipped = missing(version, *problem, device_);
     if (!(size == asked))
       result.notes.push_back("measured at " + size.text() + ": " + asked.text() + " does not fit");
@@ -382,10 +375,7 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
     }
     const Size measured = version.timer ? size : fast_enough(study, version, size, result);
     Job& job = job_for(jobs, study, version, measured);
-    const auto flags = result.flags, notes = result.notes;
-    result = blank(study, version, *job.problem);
-    result.flags = flags;
-    result.notes = notes;
+    set_problem(result, *job.problem);
     auto row = std::make_unique<Row>(version, *job.problem, job.sets, bench_);
     if (check_before(job, *row, result) && !options_.check_only) {
       row->prepare(plan_);
@@ -487,8 +477,8 @@ int ChapterRun::run(const std::vector<Study>& studies) {
   }
   if (!options_.json.empty()) write_file(options_.json, json_document(report_));
   if (interrupted) {
-    std::fprintf(stderr, "interrupted: the rows above are complete%s\n",
-                 options_.json.empty() ? "" : " and saved");
+    std::fprintf(stderr, "interrupted: what was measured stands above%s\n",
+                 options_.json.empty() ? "" : " and is saved");
     return 130;
   }
   const auto failed =
@@ -512,7 +502,7 @@ void print_list(const Chapter& chapter) {
 }  // namespace
 
 int run(int argc, char** argv, const Chapter& chapter) {
-  try {
+  return run_reporting_errors(chapter.name, [&] {
     Options options = parse_options(argc, argv);
     if (options.help) {
       std::fputs(usage(chapter.name).c_str(), stdout);
@@ -524,20 +514,10 @@ int run(int argc, char** argv, const Chapter& chapter) {
     }
     std::vector<Study> studies = selected_studies(chapter, options);
     select_versions(studies, options);
-    for (const Study& study : studies)
-      sizes_of(study, options);  // reports a bad size before anything runs
+    for (const Study& study : studies) sizes_of(study, options);  // reports a bad size at once
     std::signal(SIGINT, on_interrupt);
     return ChapterRun(chapter, std::move(options)).run(studies);
-  } catch (const Error& error) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "%s: %s\n", chapter.name.c_str(), error.what());
-    return error.exit_code;
-  } catch (const std::exception& error) {  // the host is out of memory
-    std::fflush(stdout);
-    std::fprintf(stderr, "%s: %s on the host: try a smaller --size\n", chapter.name.c_str(),
-                 error.what());
-    return 1;
-  }
+  });
 }
 
 }  // namespace course

@@ -23,18 +23,8 @@ bool unchanged(const Array& array, Input input, const Buffer& buffer, cudaStream
 
 }  // namespace
 
-const char* name_of(Role role) {
-  switch (role) {
-    case Role::version:
-      return "version";
-    case Role::peer:
-      return "peer";
-    case Role::limit:
-      return "limit";
-    case Role::exercise:
-      return "exercise";
-  }
-  return "?";
+std::string failure_text(cudaError_t error) {
+  return error == cudaErrorNotYetImplemented ? "not written yet" : describe(error);
 }
 
 std::string missing(const Version& version, const Problem& problem, const Device& device) {
@@ -79,9 +69,8 @@ Outcome verify(const Version& version, const Problem& problem, const Device& dev
   for (int run = 0; run < 2; ++run) {
     for (Buffer& output : outputs) output.poison(stream);
     cudaError_t error = version.launch(problem, arguments);
-    if (error == cudaErrorNotYetImplemented) return {Outcome::failed, "not written yet"};
     if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
-    if (error != cudaSuccess) return {Outcome::failed, describe(error)};
+    if (error != cudaSuccess) return {Outcome::failed, failure_text(error)};
     if (std::string why = references.mismatch(arguments); !why.empty())
       return {Outcome::failed, why};
   }

@@ -14,6 +14,9 @@ struct Outcome {
   std::string why;
 };
 
+/// What a launcher's error means for the version: "not written yet", or the error described.
+std::string failure_text(cudaError_t error);
+
 /// Why a version cannot run here: "needs compute capability 9.0", "did not compile", ...; empty if
 /// it can.
 std::string missing(const Version& version, const Problem& problem, const Device& device);

@@ -24,6 +24,7 @@
 #include "check.hpp"
 #include "compare.hpp"
 #include "device_ops.hpp"
+#include "error_of.hpp"
 #include "input.hpp"
 #include "measure.hpp"
 #include "report.hpp"
@@ -63,17 +64,6 @@ bool has(const std::string& text, const std::string& part) {
 bool sanitized() { return std::getenv("COURSE_SANITIZE") != nullptr; }
 
 Size size_n(std::int64_t n) { return {{{"n", n}}}; }
-
-/// The error that a call throws; exit code 0 and an empty line if it throws none.
-template <class F>
-course::Error error_of(F call) {
-  try {
-    call();
-  } catch (const course::Error& error) {
-    return error;
-  }
-  return course::Error("", 0);
-}
 
 template <class T>
 std::vector<T> to_host(const void* data, std::int64_t count) {

@@ -26,6 +26,7 @@
 
 #include "compare.hpp"
 #include "error.hpp"
+#include "error_of.hpp"
 #include "input.hpp"
 #include "json.hpp"
 #include "options.hpp"
@@ -54,17 +55,6 @@ constexpr Input families[] = {Input::random,    Input::integers,   Input::equal,
 std::vector<std::string> words(const std::string& text) {
   std::istringstream stream(text);
   return {std::istream_iterator<std::string>(stream), {}};
-}
-
-/// The error that a call throws; exit code 0 and an empty line if it throws none.
-template <class F>
-course::Error error_of(F call) {
-  try {
-    call();
-  } catch (const course::Error& error) {
-    return error;
-  }
-  return course::Error("", 0);
 }
 
 bool has(const std::string& text, const std::string& part) {
