@@ -1,0 +1,31 @@
+#pragma once
+/// \file
+/// How code that runs as a CUDA thread tells the engine what it touches. Ordinary loads and stores
+/// report themselves (the compiler adds the calls, see hooks.cpp); this is for what it cannot see.
+
+#include <cstddef>
+#include <cstdint>
+
+/// On functions of the backend that instrumented files include: their own accesses are not the
+/// kernel's. Never inlined into instrumented code, so a return address points into the kernel.
+#if defined(__clang__)
+#define SIMT_RAW __attribute__((noinline, no_sanitize("thread", "coverage")))
+#else
+#define SIMT_RAW __attribute__((noinline, no_sanitize_thread, no_sanitize_coverage))
+#endif
+
+/// On thin wrappers around the engine: inlined always, so that the engine's return address is the
+/// kernel's line.
+#define SIMT_INLINE inline __attribute__((always_inline))
+
+namespace simt {
+
+enum class Access : std::uint8_t { load, store, atomic };
+
+/// Reports that the running CUDA thread accesses `size` bytes at `address`; checks and counts it.
+/// `pc`: return address into the kernel. `strong`: an atomic or volatile access, which may race
+/// with other strong ones. Does nothing outside kernels.
+void access(const volatile void* address, std::size_t size, Access kind, const void* pc,
+            bool strong = false);
+
+}  // namespace simt

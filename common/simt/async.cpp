@@ -1,0 +1,364 @@
+// Barriers that count bytes, bulk copies and active lanes. What belongs to one block, cluster or
+// cooperative grid runs on one OS thread, so the tables are thread-local.
+#include "async.hpp"
+
+#include <cstring>
+#include <list>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine.hpp"
+
+namespace simt {
+namespace {
+
+constexpr int error_misaligned = 716, error_launch_failure = 719;
+constexpr unsigned largest_count = (1u << 20) - 1;  // the hardware's, of arrivals and bytes
+
+// ---- Copies ----
+
+struct Copy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+  ProgramCounter site;  ///< where it was started
+  bool counted;         ///< ends a phase by its bytes
+  bool ready;           ///< not counted: its phase has ended
+};
+
+/// Checked, but not counted: the copy engine moves the data, not the threads.
+void land(const Copy& copy) {
+  Thread& thread = *current_thread;
+  if (checking) {
+    check_access(thread, reinterpret_cast<std::uintptr_t>(copy.from), copy.bytes, Access::load,
+                 Strength::plain, copy.site);
+    check_access(thread, reinterpret_cast<std::uintptr_t>(copy.to), copy.bytes, Access::store,
+                 Strength::plain, copy.site);
+  }
+  std::memcpy(copy.to, copy.from, copy.bytes);
+  move_on(*thread.block->gang);
+}
+
+// ---- The word of an mbarrier ----
+
+struct State {
+  std::uint64_t pending : 20;   ///< arrivals that the current phase lacks
+  std::uint64_t expected : 20;  ///< arrivals that the next phase needs
+  std::int64_t bytes : 22;      ///< bytes that the current phase lacks
+  std::uint64_t parity : 1;     ///< of the current phase
+  std::uint64_t unused : 1;
+};
+static_assert(sizeof(State) == sizeof(std::uint64_t));
+
+State state_of(std::uint64_t word) {
+  State state;
+  std::memcpy(&state, &word, sizeof word);
+  return state;
+}
+
+State load(const std::uint64_t* barrier) {
+  return state_of(__atomic_load_n(barrier, __ATOMIC_ACQUIRE));
+}
+
+/// Changes the word; \returns what it was. The phase ends when nothing is missing.
+template <class F>
+std::uint64_t update(std::uint64_t* barrier, F change) {
+  std::uint64_t old = __atomic_load_n(barrier, __ATOMIC_ACQUIRE), word;
+  do {
+    State state = state_of(old);
+    change(state);
+    if (state.pending == 0 && state.bytes == 0) {
+      state.pending = state.expected;
+      state.parity ^= 1;
+    }
+    std::memcpy(&word, &state, sizeof word);
+  } while (
+      !__atomic_compare_exchange_n(barrier, &old, word, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  return old;
+}
+
+// ---- What the word has no room for ----
+
+struct Record {
+  std::uint32_t serial = 0;  ///< of the block that owned the memory when it was initialised
+  std::vector<Copy> copies;
+};
+thread_local std::unordered_map<const std::uint64_t*, Record> records;
+
+/// The living block whose shared memory holds the address.
+const Block* owner_of(const void* address) {
+  const auto holds = [=](const Block& block) {
+    return static_cast<std::size_t>(static_cast<const char*>(address) - block.memory) <
+           window_bytes;
+  };
+  const Block& mine = *current_thread->block;
+  if (holds(mine)) return &mine;
+  for (const auto& block : mine.gang->blocks) {
+    if (holds(*block)) return block.get();
+  }
+  return nullptr;
+}
+
+std::uint32_t serial_of(const std::uint64_t* barrier) {
+  const Block* owner = owner_of(barrier);
+  return owner == nullptr ? 0 : owner->serial;
+}
+
+[[noreturn]] void fail(const char* kind, const std::string& text, ProgramCounter site,
+                       int cuda_error = error_launch_failure) {
+  Thread& thread = *current_thread;
+  Grid& grid = *thread.block->grid;
+  find(kind, grid, name_of(thread) + " at " + source_line(site).text() + ": " + text, site, 0);
+  abandon(grid, cuda_error);
+}
+
+/// The record of a barrier that was initialised in this block's life.
+Record& record_of(const std::uint64_t* barrier, ProgramCounter site) {
+  const std::uint32_t serial = serial_of(barrier);
+  Record& record = records[barrier];
+  if (record.serial != serial) {
+    fail("uninitialised", "uses a barrier that nobody has initialised", site);
+  }
+  return record;
+}
+
+void check_count(unsigned count, ProgramCounter site) {
+  if (count == 0 || count > largest_count) {
+    fail("barrier", "a barrier counts from 1 to " + std::to_string(largest_count) + " arrivals",
+         site);
+  }
+}
+
+/// What the copy engine moves: multiples of 16 bytes.
+void check_bulk(const void* to, const void* from, std::size_t bytes, ProgramCounter site) {
+  if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes) %
+          16 !=
+      0) {
+    fail("misaligned", "a bulk copy needs addresses and a size that are multiples of 16 bytes",
+         site, error_misaligned);
+  }
+}
+
+ProgramCounter caller(const void* address) {
+  return current_thread == nullptr ? 0 : counter_of(address);
+}
+
+/// Takes those copies out of the list for which `wanted` holds, and lands them.
+template <class F>
+std::int64_t land_if(std::vector<Copy>& copies, F wanted) {
+  std::int64_t bytes = 0;
+  std::vector<Copy> rest, chosen;
+  for (const Copy& copy : copies) (wanted(copy) ? chosen : rest).push_back(copy);
+  copies.swap(rest);
+  for (const Copy& copy : chosen) {
+    land(copy);
+    bytes += static_cast<std::int64_t>(copy.bytes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void mbarrier_init(std::uint64_t* barrier, unsigned count) {
+  if (current_thread != nullptr) {
+    check_count(count, caller(__builtin_return_address(0)));
+    Record& record = records[barrier];
+    record.serial = serial_of(barrier);
+    record.copies.clear();
+  }
+  State state{};
+  state.pending = state.expected = count;
+  std::uint64_t word;
+  std::memcpy(&word, &state, sizeof word);
+  __atomic_store_n(barrier, word, __ATOMIC_RELEASE);
+  release(barrier);
+}
+
+void mbarrier_invalidate(std::uint64_t* barrier) {
+  records.erase(barrier);
+  __atomic_store_n(barrier, 0, __ATOMIC_RELEASE);
+}
+
+std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count, std::int64_t bytes,
+                              bool drop) {
+  const ProgramCounter site = caller(__builtin_return_address(0));
+  Record* record = nullptr;
+  if (current_thread != nullptr) {
+    check_count(count, site);
+    record = &record_of(barrier, site);
+    if (load(barrier).pending < count) {
+      fail("barrier", "arrives at a barrier more often than its phase expects", site);
+    }
+    release(barrier);
+  }
+  const std::uint64_t old = update(barrier, [=](State& state) {
+    state.bytes += bytes;
+    state.pending -= count;
+    if (drop) state.expected -= count;
+  });
+  if (load(barrier).parity != state_of(old).parity && record != nullptr) {
+    for (Copy& copy : record->copies) copy.ready = copy.ready || !copy.counted;
+    move_on(*current_thread->block->gang);
+  }
+  return old;
+}
+
+void mbarrier_expect(std::uint64_t* barrier, std::int64_t bytes) {
+  if (current_thread != nullptr) record_of(barrier, caller(__builtin_return_address(0)));
+  update(barrier, [=](State& state) { state.bytes += bytes; });
+}
+
+bool mbarrier_test(std::uint64_t* barrier, bool parity) {
+  if (current_thread == nullptr) return load(barrier).parity != parity;
+  Record& record = record_of(barrier, caller(__builtin_return_address(0)));
+  State state = load(barrier);
+  if (state.parity == parity && state.pending == 0 && !record.copies.empty()) {
+    // All have arrived and only bytes are missing: now they come.
+    acquire(barrier);
+    const std::int64_t bytes =
+        land_if(record.copies, [](const Copy& copy) { return copy.counted; });
+    release(barrier);
+    update(barrier, [=](State& s) { s.bytes -= bytes; });
+    state = load(barrier);
+    if (state.parity == parity && state.bytes < 0) {
+      fail("barrier", "more bytes were copied than the barrier expects",
+           caller(__builtin_return_address(0)));
+    }
+    if (state.parity != parity) {
+      for (Copy& copy : record.copies) copy.ready = true;
+    }
+  }
+  if (state.parity == parity) return false;
+  acquire(barrier);
+  if (!record.copies.empty() &&
+      land_if(record.copies, [](const Copy& copy) { return copy.ready; }) > 0) {
+    release(barrier);
+  }
+  return true;
+}
+
+bool mbarrier_parity(std::uint64_t token) { return state_of(token).parity; }
+unsigned mbarrier_pending(std::uint64_t token) {
+  return static_cast<unsigned>(state_of(token).pending);
+}
+
+void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
+                   bool counted) {
+  if (current_thread == nullptr) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const ProgramCounter site = caller(__builtin_return_address(0));
+  if (counted) check_bulk(to, from, bytes, site);
+  record_of(barrier, site).copies.push_back({to, from, bytes, site, counted, false});
+  release(barrier);  // whoever lands the copy reads what this thread has written
+}
+
+// ---- Groups of bulk copies ----
+
+namespace {
+
+struct Groups {
+  std::uint32_t serial = 0;  ///< of the block; another one's are gone
+  std::vector<Copy> open;
+  std::list<std::vector<Copy>> closed;
+};
+thread_local std::unordered_map<const Thread*, Groups> groups_of_threads;
+
+Groups& my_groups() {
+  Groups& groups = groups_of_threads[current_thread];
+  if (groups.serial != current_thread->block->serial) {
+    groups = {};
+    groups.serial = current_thread->block->serial;
+  }
+  return groups;
+}
+
+}  // namespace
+
+void bulk_copy(void* to, const void* from, std::size_t bytes) {
+  const ProgramCounter site = caller(__builtin_return_address(0));
+  check_bulk(to, from, bytes, site);
+  my_groups().open.push_back({to, from, bytes, site, false, false});
+}
+
+void bulk_commit() {
+  Groups& groups = my_groups();
+  groups.closed.push_back(std::exchange(groups.open, {}));
+}
+
+void bulk_wait(unsigned pending) {
+  Groups& groups = my_groups();
+  while (groups.closed.size() > pending) {
+    const std::vector<Copy> copies = std::move(groups.closed.front());
+    groups.closed.pop_front();
+    for (const Copy& copy : copies) land(copy);
+  }
+}
+
+// ---- Cooperative groups ----
+
+namespace {
+
+/// Lanes of one warp that are at the same line.
+struct Gathering {
+  const Warp* warp;
+  std::uint32_t serial;  ///< of the block
+  const char* file;
+  int line;
+  std::uint32_t lanes;
+  bool closed;
+  unsigned inside;  ///< lanes that have not left
+};
+thread_local std::list<Gathering> gatherings;
+
+bool others_can_run(const Warp& warp, std::uint32_t lanes) {
+  for (std::uint32_t rest = warp.live & ~lanes; rest != 0; rest &= rest - 1) {
+    if (warp.lanes[__builtin_ctz(rest)]->runnable()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::uint32_t active_lanes(const char* file, int line) {
+  const Thread& thread = *current_thread;
+  const Warp& warp = thread.block->warps[thread.warp];
+  auto at = gatherings.begin();
+  for (; at != gatherings.end(); ++at) {
+    if (at->warp == &warp && at->serial == thread.block->serial && at->line == line &&
+        std::strcmp(at->file, file) == 0 && !at->closed) {
+      break;
+    }
+  }
+  const bool first = at == gatherings.end();
+  if (first) at = gatherings.insert(at, {&warp, thread.block->serial, file, line, 0, false, 0});
+  at->lanes |= 1u << thread.lane;
+  ++at->inside;
+  if (first) {
+    // A lane that polls stays runnable: two rounds without a newcomer are enough.
+    for (int quiet = 0; quiet < 2 && others_can_run(warp, at->lanes);) {
+      const std::uint32_t before = at->lanes;
+      yield();
+      quiet = at->lanes == before ? quiet + 1 : 0;
+    }
+    at->closed = true;
+  } else {
+    while (!at->closed) yield();
+  }
+  const std::uint32_t lanes = at->lanes;
+  if (--at->inside == 0) gatherings.erase(at);
+  return lanes;
+}
+
+bool cooperative() { return current_thread->block->grid->launch.cooperative; }
+
+int shared_rank(const void* address) {
+  const Block* owner = owner_of(address);
+  if (owner == nullptr || owner->cluster != current_thread->block->cluster) return -1;
+  return static_cast<int>(owner->rank);
+}
+
+}  // namespace simt

@@ -1,0 +1,51 @@
+#pragma once
+/// \file
+/// Memory barriers that count bytes (mbarrier), bulk copies, and what cooperative groups ask of the
+/// engine. Copies land as late as CUDA allows: when somebody waits for them.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "simt.hpp"
+
+namespace simt {
+
+// ---- mbarrier: one word of 8 bytes, in shared memory or anywhere else ----
+
+void mbarrier_init(std::uint64_t* barrier, unsigned count);
+void mbarrier_invalidate(std::uint64_t* barrier);
+/// Expects `bytes` more in the current phase, then arrives `count` times. With `drop`, the next
+/// phases expect that many arrivals less. \returns a token of the phase, for mbarrier_test().
+std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count = 1, std::int64_t bytes = 0,
+                              bool drop = false);
+void mbarrier_expect(std::uint64_t* barrier, std::int64_t bytes);
+/// Has the phase of this parity ended? If so, its copies have landed.
+bool mbarrier_test(std::uint64_t* barrier, bool parity);
+bool mbarrier_parity(std::uint64_t token);       ///< of the phase that the token belongs to
+unsigned mbarrier_pending(std::uint64_t token);  ///< arrivals that were missing
+/// A copy that belongs to the barrier's current phase. `counted`: its bytes are those that
+/// mbarrier_expect() speaks of; otherwise it just lands before a wait for the phase ends.
+void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
+                   bool counted);
+
+/// Waits; always inlined, so that a report names the kernel's line.
+SIMT_INLINE void mbarrier_wait(std::uint64_t* barrier, bool parity) {
+  while (!mbarrier_test(barrier, parity)) yield();
+}
+
+// ---- Groups of bulk copies of the running thread ----
+
+void bulk_copy(void* to, const void* from, std::size_t bytes);
+void bulk_commit();
+void bulk_wait(unsigned pending);  ///< lands all but the last `pending` groups
+
+// ---- For cooperative groups ----
+
+/// Lanes of this warp that are at this line. Lets the others run first until they get here, wait
+/// elsewhere or return. (Not at this address: compilers merge equal calls of different branches.)
+std::uint32_t active_lanes(const char* file = __builtin_FILE(), int line = __builtin_LINE());
+bool cooperative();  ///< was the kernel launched so?
+/// Rank in the cluster of the block that owns a shared variable; -1 if none does.
+int shared_rank(const void* address);
+
+}  // namespace simt

@@ -1,0 +1,257 @@
+#pragma once
+/// \file
+/// Grids, blocks, warps and threads as the engine, the checks and the counters share them.
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "context.hpp"
+#include "memory.hpp"
+#include "simt.hpp"
+
+namespace simt {
+
+using ProgramCounter = std::uint32_t;  ///< offset of a return address in the program's image
+inline ProgramCounter counter_of(const void* address) {
+  return static_cast<ProgramCounter>(reinterpret_cast<std::uintptr_t>(address) - ranges.image);
+}
+
+struct Block;
+struct Gang;
+struct Grid;
+struct Worker;
+
+/// Threads that meet at a barrier: a block, a cluster or a grid.
+struct Meeting {
+  unsigned members = 0;  ///< threads that have not returned
+  unsigned arrived = 0, votes = 0;
+  std::uint32_t phase = 0;
+  BarrierResult result = {0, 0};
+  ProgramCounter site = 0;  ///< where the first of this phase arrived
+};
+
+/// One thing that a thread did, for the counters (count.cpp).
+struct Event {
+  enum Kind : std::uint8_t { basic_block, enter, leave, load, store, atomic };
+  ProgramCounter pc;
+  Kind kind;
+  bool shared;
+  std::uint16_t bytes;
+  std::uintptr_t address;
+};
+
+struct Fiber {
+  Context context;  ///< while it has no thread
+  char* stack = nullptr;
+};
+
+/// One CUDA thread. What a switch touches comes first, in one cache line.
+struct alignas(64) Thread {
+  enum State : std::uint8_t { fresh, ready, at_meeting, at_warp_call, done };
+  State state = fresh;
+  std::uint8_t lane = 0, warp = 0;
+  bool at_cluster = false;  ///< arrived at the cluster's barrier and has not waited yet
+  std::uint16_t rank = 0;
+  std::uint32_t ticket = 0;  ///< at_meeting: the phase that must end
+  ProgramCounter site = 0;   ///< where it waits
+  uint3 index = {0, 0, 0};
+  Meeting* meeting = nullptr;
+  Block* block = nullptr;
+  Fiber* fiber = nullptr;
+  Context context;  ///< while it waits
+  const volatile void* acquires = nullptr;  ///< a volatile load whose acquire() is still to come
+
+  std::uint64_t result = 0;  ///< of its last warp call
+  const char* calls = "";    ///< the warp function it waits in
+  std::uint32_t cluster_ticket = 0;
+  unsigned polls = 0;
+  std::uint32_t fenced = 0;        ///< block time of its last fence for all, 0: none
+  std::uint32_t block_fenced = 0;  ///< of its last fence for the block
+  std::vector<Event> events;
+  struct Copy {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+  };
+  std::vector<std::vector<Copy>> copies;  ///< groups of asynchronous copies; the last is open
+
+  bool runnable() const {
+    return state <= ready || (state == at_meeting && meeting->phase != ticket);
+  }
+};
+
+/// Lanes that wait for each other in a warp function.
+struct OpenCall {
+  std::uint32_t wanted = 0, arrived = 0;  ///< wanted == 0: free
+  void (*function)(WarpCall&) = nullptr;
+  const char* name = "";
+  WarpCall call;
+};
+
+/// A lane's place while its events are matched with those of the other lanes.
+struct LaneCursor {
+  std::size_t next = 0;
+  std::uint32_t path = 0;            ///< hash of the calls it is in
+  std::vector<std::uint32_t> calls;  ///< the hashes to go back to
+};
+
+struct Warp {
+  std::uint32_t all = 0, live = 0;
+  Thread* lanes[32] = {};
+  std::vector<OpenCall> calls;
+  /// Block time up to which all lanes know all lanes; and, after calls of some lanes, which knows
+  /// which.
+  std::uint32_t known = 0;
+  std::unique_ptr<std::uint32_t[]> lane_knows;
+  std::uint32_t acquired = 0;  ///< block time up to which it knows the block, by acquire
+  LaneCursor cursors[32];
+};
+
+struct Block {
+  Gang* gang = nullptr;
+  Grid* grid = nullptr;
+  uint3 index = {0, 0, 0};
+  unsigned number = 0;       ///< in the grid
+  std::uint32_t serial = 0;  ///< unique in the process
+  unsigned rank = 0;         ///< in its cluster
+  Meeting meeting;           ///< __syncthreads
+  Meeting* cluster = nullptr;
+  std::vector<Warp> warps;
+  std::size_t first_in_order = 0;
+  // shared memory
+  unsigned window = 0;
+  char* memory = nullptr;
+  std::size_t used = 0;
+  struct Variable {
+    const void* key;
+    std::size_t offset;
+  };
+  std::vector<Variable> variables;
+  // time, for the race checks: moves on with everything that orders threads of this block
+  std::uint32_t time = 1, barrier_time = 0;
+  std::unordered_map<std::uint32_t, std::uint32_t> knows;  ///< other blocks: serial, time
+  bool knows_all = false;  ///< too many to keep apart: no race with other blocks is reported
+};
+
+/// Blocks that are alive at once on one OS thread.
+struct Gang {
+  Grid* grid = nullptr;
+  Worker* worker = nullptr;
+  std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::unique_ptr<Meeting>> clusters;
+  bool wide = false;  ///< clusters or a cooperative grid: more than one block can meet
+  std::vector<Thread> threads;
+  std::vector<Thread*> order;  ///< in which they run; the first few again at the end
+  std::size_t cursor = 0;
+  unsigned live = 0;
+  Meeting meeting;  ///< all of them
+  std::unordered_map<std::uint32_t, std::uint32_t> knows;  ///< by the last barrier of all: serial, time
+
+  Thread* pick();
+};
+
+struct Child {
+  Launch launch;
+  Body body;
+};
+
+/// What a strong store published, for acquire().
+struct Published {
+  std::unordered_map<std::uint32_t, std::uint32_t> blocks;  ///< serial, time
+  std::unordered_map<std::uint32_t, std::uint32_t> inside;  ///< the same, for the block itself
+  bool all = false;
+};
+
+struct Counters;
+
+struct Grid {
+  Launch launch;
+  Body body;
+  unsigned depth = 0;  ///< of kernels that launched kernels
+  unsigned blocks = 0, threads = 0;
+  std::uint32_t first_serial = 0;
+  std::uint64_t number = 0;
+  std::atomic<bool> failed{false};
+  std::mutex mutex;  ///< of what follows
+  std::vector<Child> children, tail;
+  std::unordered_map<std::uintptr_t, Published> published;
+  std::atomic<bool> any_published{false};
+};
+
+/// An OS thread that runs gangs.
+struct Worker {
+  Gang gang;
+  std::deque<Fiber> fibers;
+  std::vector<Fiber*> idle;
+  Context home;
+  std::vector<unsigned> windows;  ///< its windows of shared memory, used in turn
+  std::size_t next_window = 0;
+  std::shared_ptr<Counters> counters;
+  std::atomic<std::uint64_t> progress{0};
+  std::atomic<bool> running{false}, stuck{false};
+  pthread_t os_thread = {};
+};
+
+/// The stacks of the fibers of this OS thread.
+extern __thread std::uintptr_t stacks_low __attribute__((tls_model("initial-exec")));
+extern __thread std::uintptr_t stacks_high __attribute__((tls_model("initial-exec")));
+extern __thread Thread* current_thread __attribute__((tls_model("initial-exec")));
+/// The same for the compiler's hooks, or null while the engine works for the thread: the linker may
+/// give the engine an instrumented copy of a library's template.
+extern __thread Thread* observed_thread __attribute__((tls_model("initial-exec")));
+
+double now_s();
+/// Leaves the running fiber for good: the launch is over.
+[[noreturn]] void abandon(Grid& grid, int cuda_error);
+/// Tells the watchdog that a thread has got somewhere.
+void move_on(Gang& gang);
+/// Set while a worker has not got anywhere for SIMT_TIMEOUT seconds.
+extern std::atomic<bool> somebody_is_stuck;
+/// Ends the launch with a report if this worker is stuck.
+void stop_if_stuck(Thread& thread, ProgramCounter pc);
+/// Stays runnable, but lets the others of the gang run first.
+void step_aside(Thread& thread);
+
+// ---- check.cpp ----
+
+extern bool checking, counting;
+void set_up_checks();
+enum class Strength : std::uint8_t { plain, is_volatile, atomic };
+void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
+                  Strength strength, ProgramCounter pc);
+void settle_acquire(Thread& thread);
+void note_barrier(Meeting& meeting, Block& block);
+void note_cluster_or_grid(Gang& gang);
+void note_warp_call(Block& block, Warp& warp, std::uint32_t mask);
+/// Prints and keeps a finding once for each pair of places.
+void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter first,
+          ProgramCounter second);
+std::string name_of(const Thread& thread);  ///< "block (1,0,0), thread (32,0,0)"
+
+// ---- count.cpp ----
+
+void record(Thread& thread, const Event& event);
+/// Matches the events of a warp's lanes as far as they are known, and counts them.
+void match_events(Warp& warp);
+void count_barrier(Worker& worker, const Block& block);
+void merge_counters(Worker& worker, const Grid& grid);
+void count_launch(const Grid& grid);
+
+// ---- source_line.cpp ----
+
+struct SourceLine {
+  std::string file;
+  int line = 0;
+  std::string text() const;  ///< "name.cu:12"
+};
+SourceLine source_line(ProgramCounter pc);
+
+}  // namespace simt

@@ -1,0 +1,34 @@
+#pragma once
+/// \file
+/// Between the engine and the CUDA error state (host.cpp).
+
+#include <cstddef>
+#include <string>
+
+#include "simt.hpp"
+
+namespace simt {
+
+/// The device that the backend pretends to be.
+struct Limits {
+  unsigned sms = 8;                          ///< SIMT_SMS
+  std::size_t memory_bytes = 0;              ///< SIMT_MEMORY (bytes) or half of the machine's
+  std::size_t shared_per_block = 48 << 10;   ///< without the kernel's opt-in
+  std::size_t shared_opt_in = 227 << 10;
+  unsigned threads_per_sm = 2048, blocks_per_sm = 32;
+};
+const Limits& limits();
+
+/// Dynamic shared memory that cudaFuncSetAttribute allowed for the kernel of this name.
+std::size_t shared_allowed(const char* kernel);
+
+/// A launch that is refused: the error cudaGetLastError() returns next. Does not stick.
+void launch_refused(int cuda_error);
+/// Sets this OS thread's last error; returns the one before.
+int exchange_last_error(int cuda_error);
+/// A kernel that went wrong: reported by the next call that waits, and by every call from then on.
+void kernel_failed(int cuda_error);
+/// The error that sticks, or 0: later launches do nothing.
+int sticky_error();
+
+}  // namespace simt

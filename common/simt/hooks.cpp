@@ -1,0 +1,216 @@
+// The calls that the compiler adds to instrumented kernels. -fsanitize=thread makes it report every
+// load and store before it happens; we bring our own functions of those names, and the sanitizer's
+// library stays out of the link. -fsanitize-coverage=trace-pc reports every basic block.
+#include <cstring>
+
+#include "engine.hpp"
+#include "errors.hpp"
+#include "report.hpp"
+
+namespace simt {
+
+void mark_instrumented();
+void release_fenced(Thread& thread, const volatile void* address);
+
+namespace {
+
+constexpr int error_misaligned = 716;
+
+Event::Kind event_of(Access kind) {
+  return kind == Access::load ? Event::load : kind == Access::store ? Event::store : Event::atomic;
+}
+
+void on_access(std::uintptr_t address, std::size_t bytes, Access kind, Strength strength,
+               bool aligned, const void* return_address) {
+  Thread* thread = observed_thread;
+  if (thread == nullptr || bytes == 0) return;
+  if (address - stacks_low < stacks_high - stacks_low) return;  // a local variable
+  const ProgramCounter pc = counter_of(return_address);
+  if (checking) check_access(*thread, address, bytes, kind, strength, pc);
+  std::size_t word = 0;
+  if (!counting || !word_of(address, &word)) return;
+  const bool shared = is_window(address);
+  if (aligned) {
+    record(*thread, {pc, event_of(kind), shared, static_cast<std::uint16_t>(bytes), address});
+    return;
+  }
+  const std::size_t step = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;  // as a GPU would have to
+  for (std::size_t k = 0; k < bytes; k += step) {
+    record(*thread,
+           {pc, event_of(kind), shared, static_cast<std::uint16_t>(step), address + k});
+  }
+}
+
+void plain(void* p, std::size_t bytes, Access kind, const void* pc) {
+  const auto a = reinterpret_cast<std::uintptr_t>(p);
+  if (observed_thread != nullptr && checking && a % bytes != 0 &&
+      a - stacks_low >= stacks_high - stacks_low) {
+    const Unobserved unobserved;
+    Thread& thread = *current_thread;
+    find("misaligned", *thread.block->grid,
+         name_of(thread) + " accesses " + std::to_string(bytes) + " bytes at " +
+             source_line(counter_of(pc)).text() + " at an address that is no multiple of " +
+             std::to_string(bytes),
+         counter_of(pc), 0);
+    abandon(*thread.block->grid, error_misaligned);
+  }
+  on_access(a, bytes, kind, Strength::plain, true, pc);
+}
+
+/// A volatile load may be a flag that somebody waits for, and a volatile store may set it.
+void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
+  Thread* thread = observed_thread;
+  const auto a = reinterpret_cast<std::uintptr_t>(p);
+  if (thread == nullptr || a - stacks_low < stacks_high - stacks_low) return;
+  thread->site = counter_of(pc);
+  on_access(a, bytes, kind, Strength::is_volatile, true, pc);
+  if (kind == Access::store && checking) release_fenced(*thread, p);
+  if (kind == Access::load) {
+    poll();
+    thread->acquires = p;  // the load comes only now: see settle_acquire()
+  }
+}
+
+}  // namespace
+
+void access(const volatile void* address, std::size_t size, Access kind, const void* pc,
+            bool strong) {
+  auto* p = const_cast<void*>(address);
+  if (strong) {
+    on_access(reinterpret_cast<std::uintptr_t>(p), size, kind, Strength::atomic, true, pc);
+  } else {
+    plain(p, size, kind, pc);
+  }
+}
+
+}  // namespace simt
+
+using simt::Access;
+
+#define RETURN_ADDRESS __builtin_return_address(0)
+
+extern "C" {
+
+void __tsan_init() { simt::mark_instrumented(); }
+
+#define ACCESS_HOOKS(BYTES)                                                           \
+  void __tsan_read##BYTES(void* p) { simt::plain(p, BYTES, Access::load, RETURN_ADDRESS); } \
+  void __tsan_write##BYTES(void* p) { simt::plain(p, BYTES, Access::store, RETURN_ADDRESS); } \
+  void __tsan_unaligned_read##BYTES(void* p) {                                        \
+    simt::on_access(reinterpret_cast<std::uintptr_t>(p), BYTES, Access::load, simt::Strength::plain, false, \
+                    RETURN_ADDRESS);                                                  \
+  }                                                                                   \
+  void __tsan_unaligned_write##BYTES(void* p) {                                       \
+    simt::on_access(reinterpret_cast<std::uintptr_t>(p), BYTES, Access::store, simt::Strength::plain, false, \
+                    RETURN_ADDRESS);                                                  \
+  }                                                                                   \
+  void __tsan_volatile_read##BYTES(void* p) {                                         \
+    simt::of_volatile(p, BYTES, Access::load, RETURN_ADDRESS);                        \
+  }                                                                                   \
+  void __tsan_volatile_write##BYTES(void* p) {                                        \
+    simt::of_volatile(p, BYTES, Access::store, RETURN_ADDRESS);                       \
+  }                                                                                   \
+  void __tsan_unaligned_volatile_read##BYTES(void* p) {                               \
+    simt::of_volatile(p, BYTES, Access::load, RETURN_ADDRESS);                        \
+  }                                                                                   \
+  void __tsan_unaligned_volatile_write##BYTES(void* p) {                              \
+    simt::of_volatile(p, BYTES, Access::store, RETURN_ADDRESS);                       \
+  }
+ACCESS_HOOKS(1)
+ACCESS_HOOKS(2)
+ACCESS_HOOKS(4)
+ACCESS_HOOKS(8)
+ACCESS_HOOKS(16)
+
+void __tsan_read_range(void* p, std::size_t bytes) {
+  simt::on_access(reinterpret_cast<std::uintptr_t>(p), bytes, Access::load, simt::Strength::plain, false,
+                  RETURN_ADDRESS);
+}
+void __tsan_write_range(void* p, std::size_t bytes) {
+  simt::on_access(reinterpret_cast<std::uintptr_t>(p), bytes, Access::store, simt::Strength::plain, false,
+                  RETURN_ADDRESS);
+}
+void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) {
+  __tsan_read_range(const_cast<void*>(from), bytes);
+  __tsan_write_range(to, bytes);
+  return std::memcpy(to, from, bytes);
+}
+void* __tsan_memmove(void* to, const void* from, std::size_t bytes) {
+  __tsan_read_range(const_cast<void*>(from), bytes);
+  __tsan_write_range(to, bytes);
+  return std::memmove(to, from, bytes);
+}
+void* __tsan_memset(void* to, int value, std::size_t bytes) {
+  __tsan_write_range(to, bytes);
+  return std::memset(to, value, bytes);
+}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+void __tsan_func_entry(void* caller) {
+  simt::Thread* thread = simt::observed_thread;
+  if (thread != nullptr && simt::counting) {
+    simt::record(*thread, {simt::counter_of(caller), simt::Event::enter, false, 0, 0});
+  }
+}
+void __tsan_func_exit() {
+  simt::Thread* thread = simt::observed_thread;
+  if (thread != nullptr && simt::counting) {
+    simt::record(*thread,
+                 {simt::counter_of(RETURN_ADDRESS), simt::Event::leave, false, 0, 0});
+  }
+}
+
+void __sanitizer_cov_trace_pc() {
+  simt::Thread* thread = simt::observed_thread;
+  if (thread == nullptr) return;
+  const simt::ProgramCounter pc = simt::counter_of(RETURN_ADDRESS);
+  if (simt::somebody_is_stuck.load(std::memory_order_relaxed)) simt::stop_if_stuck(*thread, pc);
+  if (simt::counting) simt::record(*thread, {pc, simt::Event::basic_block, false, 0, 0});
+}
+
+// Kernels use the CUDA atomics of the API headers; these are the C++ ones, of host code and of
+// libraries in the same file.
+#define ATOMIC_HOOKS(BITS, T)                                                                   \
+  T __tsan_atomic##BITS##_load(const volatile T* p, int) {                                      \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                \
+  }                                                                                             \
+  void __tsan_atomic##BITS##_store(volatile T* p, T v, int) {                                   \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                             \
+  T __tsan_atomic##BITS##_exchange(volatile T* p, T v, int) {                                   \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                             \
+  T __tsan_atomic##BITS##_fetch_add(volatile T* p, T v, int) {                                  \
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                          \
+  }                                                                                             \
+  T __tsan_atomic##BITS##_fetch_sub(volatile T* p, T v, int) {                                  \
+    return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                          \
+  }                                                                                             \
+  T __tsan_atomic##BITS##_fetch_and(volatile T* p, T v, int) {                                  \
+    return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);                                          \
+  }                                                                                             \
+  T __tsan_atomic##BITS##_fetch_or(volatile T* p, T v, int) {                                   \
+    return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                                           \
+  }                                                                                             \
+  T __tsan_atomic##BITS##_fetch_xor(volatile T* p, T v, int) {                                  \
+    return __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST);                                          \
+  }                                                                                             \
+  int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* p, T* old, T v, int, int) {     \
+    return __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
+  }                                                                                             \
+  int __tsan_atomic##BITS##_compare_exchange_weak(volatile T* p, T* old, T v, int, int) {       \
+    return __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
+  }                                                                                             \
+  T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T old, T v, int, int) {           \
+    __atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);         \
+    return old;                                                                                 \
+  }
+ATOMIC_HOOKS(8, std::uint8_t)
+ATOMIC_HOOKS(16, std::uint16_t)
+ATOMIC_HOOKS(32, std::uint32_t)
+ATOMIC_HOOKS(64, std::uint64_t)
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_signal_fence(int) {}
+
+}  // extern "C"

@@ -1,0 +1,86 @@
+#pragma once
+/// \file
+/// atomicAdd() and its kin, for the types that CUDA has them for.
+
+#include "../simt.hpp"
+
+// What an atomic computes is no step of the kernel.
+#if SIMT_INSTRUMENTED
+#define SIMT_STEP SIMT_RAW
+#else
+#define SIMT_STEP
+#endif
+
+/// An atomic function of one operand `v`, with its forms for a block and for the whole system.
+#define SIMT_ATOMIC(name, T, result)                                                    \
+  SIMT_INLINE T name(T* p, T v) {                                                       \
+    return simt::atomic_update(p, [v](const T& old) SIMT_STEP -> T { return result; }); \
+  }                                                                                     \
+  SIMT_INLINE T name##_block(T* p, T v) {                                               \
+    return simt::atomic_update(p, [v](const T& old) SIMT_STEP -> T { return result; }); \
+  }                                                                                     \
+  SIMT_INLINE T name##_system(T* p, T v) {                                              \
+    return simt::atomic_update(p, [v](const T& old) SIMT_STEP -> T { return result; }); \
+  }
+#define SIMT_ATOMIC_CAS(T, form)                                                       \
+  SIMT_INLINE T form(T* p, T compare, T v) {                                           \
+    return simt::atomic_update(                                                        \
+        p, [compare, v](const T& old) SIMT_STEP { return old == compare ? v : old; }); \
+  }
+#define SIMT_ATOMICS(T)                                   \
+  SIMT_ATOMIC(atomicExch, T, (static_cast<void>(old), v)) \
+  SIMT_ATOMIC(atomicMin, T, v < old ? v : old)            \
+  SIMT_ATOMIC(atomicMax, T, old < v ? v : old)            \
+  SIMT_ATOMIC(atomicAnd, T, old& v)                       \
+  SIMT_ATOMIC(atomicOr, T, old | v)                       \
+  SIMT_ATOMIC(atomicXor, T, old ^ v)
+
+using simt_ull = unsigned long long;
+
+SIMT_ATOMICS(int)
+SIMT_ATOMICS(unsigned)
+SIMT_ATOMICS(simt_ull)
+SIMT_ATOMIC(atomicMin, long long, v < old ? v : old)
+SIMT_ATOMIC(atomicMax, long long, old < v ? v : old)
+SIMT_ATOMIC(atomicExch, float, (static_cast<void>(old), v))
+// Overflow wraps, as on the hardware.
+SIMT_ATOMIC(atomicAdd, int, static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(v)))
+SIMT_ATOMIC(atomicAdd, unsigned, old + v)
+SIMT_ATOMIC(atomicAdd, simt_ull, old + v)
+SIMT_ATOMIC(atomicAdd, float, old + v)
+SIMT_ATOMIC(atomicAdd, double, old + v)
+SIMT_ATOMIC(atomicSub, int, static_cast<int>(static_cast<unsigned>(old) - static_cast<unsigned>(v)))
+SIMT_ATOMIC(atomicSub, unsigned, old - v)
+SIMT_ATOMIC(atomicInc, unsigned, old >= v ? 0 : old + 1)
+SIMT_ATOMIC(atomicDec, unsigned, old == 0 || old > v ? v : old - 1)
+SIMT_ATOMIC_CAS(int, atomicCAS)
+SIMT_ATOMIC_CAS(int, atomicCAS_block)
+SIMT_ATOMIC_CAS(int, atomicCAS_system)
+SIMT_ATOMIC_CAS(unsigned, atomicCAS)
+SIMT_ATOMIC_CAS(unsigned, atomicCAS_block)
+SIMT_ATOMIC_CAS(unsigned, atomicCAS_system)
+SIMT_ATOMIC_CAS(simt_ull, atomicCAS)
+SIMT_ATOMIC_CAS(simt_ull, atomicCAS_block)
+SIMT_ATOMIC_CAS(simt_ull, atomicCAS_system)
+SIMT_ATOMIC_CAS(unsigned short, atomicCAS)
+SIMT_ATOMIC_CAS(unsigned short, atomicCAS_block)
+SIMT_ATOMIC_CAS(unsigned short, atomicCAS_system)
+
+#undef SIMT_ATOMICS
+#undef SIMT_ATOMIC_CAS
+#undef SIMT_ATOMIC
+
+// Vectors: each element is atomic, the whole is not.
+SIMT_INLINE float2 atomicAdd(float2* p, float2 v) {
+  return simt::atomic_update(p, [v](const float2& old) SIMT_STEP {
+    return float2{old.x + v.x, old.y + v.y};
+  });
+}
+SIMT_INLINE float4 atomicAdd(float4* p, float4 v) {
+  auto* half = reinterpret_cast<float2*>(p);
+  const float2 low = atomicAdd(half, float2{v.x, v.y}),
+               high = atomicAdd(half + 1, float2{v.z, v.w});
+  return float4{low.x, low.y, high.x, high.y};
+}
+
+#undef SIMT_STEP

@@ -1,0 +1,5 @@
+#pragma once
+/// \file
+/// threadIdx, blockIdx, blockDim, gridDim and warpSize.
+
+#include "../simt.hpp"

@@ -1,0 +1,69 @@
+#pragma once
+/// \file
+/// What the CPU backend found and counted, for programs that print or test it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace simt {
+
+/// A mistake that CUDA itself would not report (a race, an uninitialised read, a wrong mask, ...) or
+/// would report with fewer words (out of bounds, deadlock).
+struct Finding {
+  /// "race", "bounds", "uninitialised", "barrier", "mask", "deadlock", "spin", "lifetime",
+  /// "misaligned", "host memory", "stack"
+  std::string kind;
+  std::string kernel;
+  std::string text;  ///< one line: kernel, block, thread, source line, of both sides
+};
+/// Findings since the last call. Each was also printed to stderr when it was made.
+std::vector<Finding> take_findings();
+/// How many there were in this process; a program with findings exits with 66 instead of 0.
+std::uint64_t finding_count();
+/// Findings are neither printed nor do they change the exit code; for tests that plant them.
+void expect_findings(bool expected);
+
+enum class Space : std::uint8_t { global, shared };
+
+/// All accesses of one kind on one source line.
+struct LineCount {
+  std::string file;  ///< as the compiler names it
+  int line = 0;
+  Space space = Space::global;
+  const char* access = "load";  ///< "load", "store" or "atomic"
+  unsigned bytes = 0;           ///< of one lane's access; the widest on this line
+  std::uint64_t requests = 0;   ///< warp instructions
+  std::uint64_t lanes = 0;      ///< active lanes, summed over the requests
+  /// Global: sectors of 32 bytes. Shared: wavefronts.
+  std::uint64_t units = 0;
+  std::uint64_t ideal = 0;        ///< units if the same bytes lay side by side
+  std::uint64_t bytes_asked = 0;  ///< lanes x bytes
+  std::uint64_t bytes_moved = 0;  ///< global: units x 32; shared: units x 128
+  bool exact = true;              ///< false: lanes could not be grouped with certainty
+  std::string hint;               ///< "uncoalesced", "8-way bank conflict" or empty
+};
+
+/// One kernel: all its launches since the last call of take_counts().
+struct KernelCount {
+  std::string kernel;
+  std::uint64_t launches = 0, blocks = 0, threads = 0;
+  std::uint64_t barriers = 0;     ///< __syncthreads and its kin, counted per warp
+  std::uint64_t warp_steps = 0;   ///< basic blocks that warps executed
+  std::uint64_t lane_steps = 0;   ///< the same, times the lanes active in each
+  std::vector<LineCount> lines;   ///< by file and line
+
+  /// Sums over lines.
+  std::uint64_t requests(Space space, const std::string& access) const;
+  std::uint64_t units(Space space, const std::string& access) const;
+};
+std::vector<KernelCount> take_counts();
+
+bool instrumented();            ///< was the kernels' code built with the checks and counters in?
+void set_checking(bool on);     ///< on at the start, unless SIMT_CHECK=0
+void set_counting(bool on);     ///< on at the start if SIMT_COUNT=1
+std::string order();            ///< "forward", "reverse" or "random:SEED", as SIMT_ORDER asked
+/// A table of the counts, one line each, as --model prints it.
+std::string table(const std::vector<KernelCount>& counts);
+
+}  // namespace simt

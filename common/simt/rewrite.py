@@ -1,0 +1,653 @@
+#!/usr/bin/env python3
+"""Turns CUDA C++ into C++ for the CPU backend: launches, __shared__, variables of the device, kernels as arguments.
+
+What it writes calls simt.hpp. Lines keep their numbers and, by #line, their file. It reads brackets and words, not the
+grammar of C++; File.rewrite() lists what it looks for. Exit codes: 1 for a source that it cannot rewrite, 2 for wrong
+use or files.
+"""
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import re
+import sys
+import tempfile
+import zlib
+from bisect import bisect_right
+from pathlib import Path
+from typing import Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+
+# Which argument of a function of the host API is a kernel.
+KERNEL_ARGUMENT = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cudaLaunchKernel": 0,
+                   "cudaLaunchCooperativeKernel": 0, "cudaLaunchKernelEx": 1, "cudaFuncGetAttributes": 1,
+                   "cudaOccupancyMaxActiveBlocksPerMultiprocessor": 1, "cudaOccupancyMaxActiveClusters": 1,
+                   "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags": 1,
+                   "cudaOccupancyMaxPotentialBlockSize": 2, "cudaOccupancyMaxPotentialBlockSizeWithFlags": 2,
+                   "cudaOccupancyMaxPotentialBlockSizeVariableSMem": 2}
+# Macros whose definition is known here; of all others #if is taken to be true or false.
+KNOWN = {"SIMT": 1, "__CUDACC__": 0, "__NVCC__": 0, "__CUDA_ARCH__": 0, "__CUDACC_RTC__": 0, "true": 1, "false": 0}
+KEYWORDS = {"return", "else", "do", "if", "while", "for", "switch", "case", "co_return", "and", "or", "not"}
+
+MASKED = re.compile(r"""(?P<number>(?<!\w)\d(?:[\w.]|'\w)*)|(?P<comment>//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
+                        |(?<!\w)(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"
+                        |"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S | re.X)
+DIRECTIVE = re.compile(r"^[ \t]*\#[ \t]*(\w+)((?:\\\n|[^\n])*)", re.M)
+PARENS = r"\s*\(((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)\)"
+ALIGN = re.compile(rf"\b(?:alignas|__align__){PARENS}|__attribute__\s*\(\(\s*_*aligned_*{PARENS}\s*\)\)")
+ATTRIBUTE = re.compile(r"\b(?:alignas|__align__|__attribute__|__launch_bounds__|__cluster_dims__|__maxnreg__|decltype)"
+                       rf"{PARENS}|\[\[.*?\]\]")
+CAST = re.compile(r"\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)\s*&?\s*|&\s*")
+NAMED_CAST = re.compile(r"(?:reinterpret|static)_cast\s*<\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*>\s*\(\s*&?\s*")
+
+
+class Problem(Exception):
+    """A source that cannot be rewritten; the text is one line for the user."""
+
+
+class Define(NamedTuple):
+    start: int  # of the text that it stands for
+    end: int
+    name: str
+    parameters: List[str]
+
+
+def blank(text: str) -> str:
+    return re.sub(r"[^\n\\]|\\(?!\n)", " ", text)
+
+
+def quoted(text: str) -> str:
+    """A string literal of code, with white space as # of the preprocessor leaves it."""
+    return '"' + re.sub(r"(\\\n|\s)+", " ", text.strip()).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def may_hold(directive: str, condition: str) -> Tuple[bool, bool]:
+    """Whether an #if can be true, and whether it can be false, for any value of the unknown macros."""
+    if directive in ("ifdef", "ifndef"):
+        condition = ("!" if directive == "ifndef" else "") + f"defined({condition.strip()})"
+    atoms: Dict[str, str] = {}
+
+    def atom(m: "re.Match[str]") -> str:
+        name = m[1] or m[2] or m[3]
+        if name in KNOWN:
+            return str(KNOWN[name])
+        return atoms.setdefault(re.sub(r"\s", "", m[0]), f"a{len(atoms)}")
+
+    text = re.sub(r"(?<=\d)[uUlL]+\b|\\\n|'", "", condition)
+    text = re.sub(rf"\bdefined\s*\(\s*(\w+)\s*\)|\bdefined\s+(\w+)|\b([A-Za-z_]\w*)(?:{PARENS})?", atom, text)
+    text = re.sub(r"!(?!=)", " not ", text).replace("&&", " and ").replace("||", " or ").replace("/", "//").strip()
+    results = set()
+    try:
+        for values in itertools.product((0, 1, 1000000), repeat=min(len(atoms), 5)):
+            results.add(bool(eval(text, {"__builtins__": {}}, dict(zip(atoms.values(), values)))))
+    except Exception:  # an expression that is not Python's, such as ?:, or too many macros
+        return True, True
+    return True in results, False in results
+
+
+class File:
+    """One source, and the changes to it. Offsets are into `source`; `code` is the same with comments, the contents of
+    literals and what #if leaves out blanked; `flat` has no directives either; `bare` is `source` without comments."""
+
+    def __init__(self, path: str, source: str, job: "Job") -> None:
+        self.path, self.source, self.job = path, source, job
+        self.edits: List[Tuple[int, int, str]] = []
+        self.code = MASKED.sub(lambda m: m[0] if m["number"] else blank(m[0]) if m["comment"] else
+                               m[0][0] + blank(m[0][1:-1]) + m[0][-1], source)
+        self.bare = MASKED.sub(lambda m: blank(m[0]) if m["comment"] else m[0], source)
+        self.leave_out()
+        self.flat = DIRECTIVE.sub(lambda m: blank(m[0]).replace("\\", " "), self.code)
+        self.defines = list(self.find_defines())
+        self.scopes = [(0, "namespace")]
+        self.find_scopes()
+
+    # ---- What the text is made of ----
+
+    def leave_out(self) -> None:
+        """Blanks the branches of #if that are never taken here."""
+        stack: List[List] = []  # of [live before, a branch may have been taken for sure, start of the branch, live]
+        dead: List[Tuple[int, int]] = []
+        for m in DIRECTIVE.finditer(self.code):
+            kind, live = m[1], not stack or stack[-1][3]
+            if kind in ("if", "ifdef", "ifndef"):
+                can, can_fail = may_hold(kind, self.bare[m.start(2):m.end(2)])
+                stack.append([live, not can_fail, m.end(), live and can])
+            elif kind in ("elif", "else", "endif") and stack:
+                top = stack[-1]
+                if not top[3]:
+                    dead.append((top[2], m.start()))
+                if kind == "endif":
+                    stack.pop()
+                    continue
+                can, can_fail = (True, False) if kind == "else" else may_hold("if", self.bare[m.start(2):m.end(2)])
+                top[2], top[3] = m.end(), top[0] and can and not top[1]
+                top[1] = top[1] or not can_fail
+        for start, end in dead:
+            self.code = self.code[:start] + blank(self.code[start:end]).replace("\\", " ") + self.code[end:]
+
+    def find_defines(self) -> Iterator[Define]:
+        for m in DIRECTIVE.finditer(self.code):
+            d = re.match(r"\s*(\w+)(?:\(([^)]*)\))?", m[2]) if m[1] == "define" else None
+            if d:
+                names = ["__VA_ARGS__" if p.strip() == "..." else p.strip() for p in (d[2] or "").split(",")]
+                yield Define(m.start(2) + d.end(), m.end(), d[1], names if d[2] is not None else [])
+
+    def find_scopes(self) -> None:
+        """What a place is in: a namespace, a class, or a function (any other pair of braces)."""
+        stack, branches, last = ["namespace"], [], 0
+        for m in re.finditer(rf"{DIRECTIVE.pattern}|[{{}};]", self.code, re.M):
+            if m[1] in ("if", "ifdef", "ifndef"):
+                branches.append(list(stack))
+            elif m[1] in ("else", "elif") and branches:
+                stack = list(branches[-1])
+            elif m[1] == "endif" and branches:
+                branches.pop()
+            elif m[0] == "{":
+                head = ATTRIBUTE.sub("", self.flat[last:m.start()])
+                kind = "function"
+                if re.search(r"\bnamespace\b[^=()]*$|\bextern\s*\"[ ]*\"\s*$", head):
+                    kind = "namespace"
+                elif re.search(r"\b(class|struct|union|enum)\b", head) and not re.search(r"[()=]", head):
+                    kind = "class"
+                stack.append(kind)
+            elif m[0] == "}" and len(stack) > 1:
+                stack.pop()
+            if m[1] is None:
+                last = m.end()
+            self.scopes.append((m.end(), "function" if "function" in stack else stack[-1]))
+
+    def scope(self, at: int) -> str:
+        return self.scopes[bisect_right(self.scopes, (at, "~")) - 1][1]
+
+    def define_at(self, at: int) -> Optional[Define]:
+        return next((d for d in self.defines if d.start <= at < d.end), None)
+
+    def text_around(self, at: int) -> Tuple[str, int, int]:
+        """The text to read a statement from, and where it starts and ends: a macro's, or all that is not directives."""
+        d = self.define_at(at)
+        return (self.code, d.start, d.end) if d else (self.flat, 0, len(self.flat))
+
+    def problem(self, what: str, at: int) -> Problem:
+        return Problem(f"{what}: {self.path}:{self.source.count(chr(10), 0, at) + 1}")
+
+    def edit(self, start: int, end: int, text: str) -> None:
+        self.edits.append((start, end, text))
+
+    def edited(self, at: int) -> bool:
+        return any(start <= at < end for start, end, _ in self.edits)
+
+    def newlines(self, start: int, end: int) -> str:
+        return "".join(re.findall(r"\\?\n", self.source[start:end]))
+
+    # ---- Brackets ----
+
+    def close(self, at: int) -> int:
+        """The offset after the bracket that closes the one at `at`."""
+        depth = 0
+        for m in re.compile(r"[()\[\]{}]").finditer(self.code, at):
+            depth += 1 if m[0] in "([{" else -1
+            if depth == 0:
+                return m.end()
+        raise self.problem(f"'{self.code[at]}' is never closed", at)
+
+    def open(self, end: int) -> int:
+        """The offset of the bracket that is closed by the one before `end`; -1 if there is none."""
+        depth = 0
+        for at in range(end - 1, -1, -1):
+            depth += (self.code[at] in ")]}") - (self.code[at] in "([{")
+            if depth == 0:
+                return at
+        return -1
+
+    def close_angle(self, at: int, end: int) -> int:
+        """The offset after the > of the template arguments that start at `at`, or -1 if < is an operator."""
+        depth = 0
+        while at < end and self.code[at] not in ")]};":
+            c = self.code[at]
+            if c in "([{":
+                at = self.close(at)
+                continue
+            if c == "<":
+                depth += 1
+            elif c == ">" and self.code[at - 1] != "-":
+                depth -= 1
+                if depth == 0:
+                    return at + 1
+            at += 1
+        return -1
+
+    def open_angle(self, end: int) -> int:
+        """The offset of the < of the template arguments that end before `end`; -1 if there is none."""
+        depth, at = 0, end
+        while at > 0:
+            at -= 1
+            c = self.code[at]
+            if c in ")]":
+                at = self.open(at + 1)
+            elif c in ";({[}":
+                return -1
+            elif c == ">" and self.code[at - 1] != "-":
+                depth += 1
+            elif c == "<" and self.code[at - 1] == "<":
+                at -= 1  # a shift
+            elif c == "<" and self.code[at + 1] != "=":
+                depth -= 1
+                if depth == 0:
+                    return at
+        return -1
+
+    def split(self, start: int, end: int) -> List[Tuple[int, int]]:
+        """The parts between commas that stand in no brackets. < after a name, with no space, opens one."""
+        parts, at = [], start
+        while at < end:
+            c = self.code[at]
+            after = self.close(at) if c in "([{" else at + 1
+            if c == "<" and re.match(r"\w", self.code[at - 1]):
+                after = max(after, self.close_angle(at, end))
+            elif c == ",":
+                parts.append((start, at))
+                start = at + 1
+            at = after
+        return parts + [(start, end)]
+
+    # ---- Launches ----
+
+    def before(self, pattern: str, at: int) -> "Optional[re.Match[str]]":
+        """What the pattern finds just before `at`. Looks back 200 characters, the longest name there is."""
+        return re.compile(rf"(?:{pattern})$").search(self.code[:at], max(0, at - 200))
+
+    def kernel_start(self, end: int) -> int:
+        """Where the expression before <<< starts: names with template arguments, calls, subscripts. -1: none."""
+        at = end
+        while True:
+            at -= len(self.before(r"(?:\s|\\\n)*", at)[0])
+            c = self.code[at - 1:at]
+            if c == "]":
+                at = self.open(at)
+                continue
+            if c == ")":
+                at = self.open(at)
+                called = self.before(r"\w+|[\])>]", at)
+                if not called or called[0] in KEYWORDS:
+                    return at
+                continue
+            if c == ">":
+                at = self.open_angle(at)
+            name = self.before(r"(?:\btemplate\s+)?\b[A-Za-z_]\w*\s*", at) if at > 0 else None
+            if not name or name[0].strip() in KEYWORDS:
+                return -1
+            at = name.start()
+            joint = self.before(r"(?:::|\.|->)\s*", at)
+            if not joint:
+                outer = self.before(r"\w<\s*", at)  # k<A < B>: the second < was an operator
+                return self.kernel_start(outer.start() + 1) if outer else at
+            at = joint.start()
+            owner = self.before(r"\w+\s*|[\])>]\s*", at)
+            if joint[0].startswith("::") and (not owner or owner[0].strip() in KEYWORDS | {")", "]"}):
+                return at
+
+    def launch(self, at: int) -> None:
+        start = self.kernel_start(at)
+        if start < 0:
+            raise self.problem("no kernel before <<<", at)
+        end, after = at + 3, len(self.code)
+        while end < after and self.code[end] not in ";)}]":
+            closing = re.compile(r"(>{3,})\s*(?:\\\n\s*)*\(").match(self.code, end)
+            if closing:
+                end = closing.end(1) - 3
+                break
+            angles = re.compile(">*").match(self.code, end)[0]
+            end = self.close(end) if self.code[end] in "([{" else end + max(1, len(angles))
+        if self.code[end:end + 3] != ">>>":
+            raise self.problem("<<< without >>>(", at)
+        parts = self.split(at + 3, end)
+        if not 2 <= len(parts) <= 4 or not all(self.code[a:b].strip() for a, b in parts):
+            raise self.problem(f"a launch has 2 to 4 values in <<< >>>, not {len(parts)}", at)
+        opened = self.code.index("(", end)
+        arguments_end = self.close(opened) - 1
+        kernel = re.sub(r"\s+", " ", re.sub(r"\\\n", " ", self.bare[start:at])).strip()
+
+        openings = ["dim3(", "dim3(", "std::size_t(", "(cudaStream_t)("]
+        self.edit(start, self.skip_blanks(at + 3), "simt::launch(simt::Launch{dim3(" + self.newlines(start, at))
+        for opening, before, part in zip(openings[1:], parts, parts[1:]):
+            self.edit(before[1], self.skip_blanks(part[0]), "), " + opening)
+        defaults = ["", ", nullptr", ", 0, nullptr"][4 - len(parts)]
+        simple = re.fullmatch(r"[\w\s:]+", re.sub(r"<.*>", "", kernel))
+        call, capture = (kernel, "=") if simple else ("simt_k", f"simt_k = {kernel}")
+        arguments = self.code[opened + 1:arguments_end].strip()
+        comma = "" if not arguments else " __VA_OPT__(,) " if arguments == "__VA_ARGS__" else ", "
+        comma = f", SIMT_KERNEL_PARAMETERS({kernel}){comma}"
+        cluster = self.job.clusters.get(re.sub(r"\s*<.*>$|.*::", "", kernel))
+        name = self.name_of(kernel, at) + (f", dim3({cluster})" if cluster else "")
+        self.edit(end, opened + 1, f"){defaults}, {name}}}, [{capture}](auto... simt_a) "
+                                   f"{{ {call}(simt_a...); }}{comma}{self.newlines(end, opened)}")
+        for a, b in self.split(opened + 1, arguments_end):
+            if self.code[a:b].strip() == "NULL":
+                a = self.code.index("NULL", a)
+                self.edit(a, a + 4, "nullptr")
+
+    def skip_blanks(self, at: int) -> int:
+        while self.source[at] in " \t":
+            at += 1
+        return at
+
+    def name_of(self, expression: str, at: int) -> str:
+        """The literal for an expression; in a macro, its parameters are replaced in the literal, too."""
+        d = self.define_at(at)
+        words = re.split(r"(\b\w+\b)", expression) if d and d.parameters else [expression]
+        return " ".join("#" + w if d and w in d.parameters else quoted(w) for w in words if w.strip())
+
+    # ---- Variables ----
+
+    def statement_start(self, at: int) -> int:
+        """Where the declaration starts that has a qualifier at `at`; -1 if that is inside brackets, as a parameter."""
+        code, first, _ = self.text_around(at)
+        while at > first and code[at - 1] not in ";{}":
+            c = code[at - 1]
+            if c in "(<,=[":
+                return -1
+            if c in ")]":
+                at = self.open(at)
+            elif c == ">":
+                at = self.open_angle(at)
+            elif c == ":" and code[at - 2] != ":":
+                break
+            else:
+                at -= 2 if c == ":" else 1
+        return re.compile(r"(?:\s|\\\n)*").match(code, at).end() if at >= 0 else -1
+
+    def statement_end(self, at: int) -> int:
+        code, _, last = self.text_around(at)
+        while at < last and code[at] != ";":
+            at = self.close(at) if code[at] in "([{" else at + 1
+        return min(at, last)
+
+    def shared(self, at: int) -> None:
+        """__shared__ in a declaration. Elsewhere, as in a parameter, it says nothing to C++ and goes."""
+        start = self.statement_start(at)
+        if self.edited(at):  # written twice in one declaration
+            return
+        if start < 0:
+            self.edit(at, re.compile(r"\w+").match(self.code, at).end(), "")
+            return
+        end = self.statement_end(at)
+        text = self.bare[start:end].replace("\\\n", " \n")
+        here, before = self.scope(start), ""
+        if self.define_at(at):
+            here = "function"
+        body = re.match(r"[^;{]*?\b(struct|union|class)\b([^;{]*)\{", self.code[start:end])
+        if body:
+            closed = self.close(start + body.end() - 1) - start
+            name = ALIGN.sub("", body[2]).strip() or f"simt_type_{self.job.number()}"
+            before = f"{body[1]} {body[2] if name in body[2] else body[2] + name} "
+            before += self.source[start + body.end() - 1:start + closed] + "; "
+            text = f"{text[:body.start(1)]}{name} {text[closed:]}"
+        alignment = ALIGN.search(text)
+        extern = re.search(r"\bextern\b", self.code[start:end])
+        words = "|".join(["extern|static|inline|register|__device__|__shared__", *self.job.shared])
+        text = re.sub(rf"\b(?:{words})\b", " ", re.sub(r"\[\[.*?\]\]", "", ALIGN.sub(" ", text)))
+        declarators = self.declarators(text, start)
+        if here != "function" and (not extern or here == "class"):
+            raise self.problem(f"a __shared__ variable outside of a function ({declarators[0][1]})", at)
+        out = [self.declare(*d, alignment, bool(extern), here) for d in declarators]
+        lines = self.source[start:end].count("\n") - before.count("\n")
+        self.edit(start, end, before + "; ".join(out) + ("\\\n" if self.define_at(at) else "\n") * lines)
+
+    def declarators(self, text: str, at: int) -> List[Tuple[str, str, str]]:
+        """(type, name, dimensions) of each variable of a declaration."""
+        found: List[Tuple[str, str, str]] = []
+        depth, parts = 0, [""]
+        for m in re.finditer(r"\s+|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|->|.", text):  # [...] in one piece
+            depth += (m[0] in "({<") - (m[0] in ")}>")
+            if m[0] == "," and depth == 0:
+                parts.append("")
+            else:
+                parts[-1] += " " if m[0].isspace() else m[0]
+        for part in parts:
+            m = re.fullmatch(r"\s*(.*?)(\w+)\s*((?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s*)*)", part)
+            if not m or (not found and not m[1].strip()) or re.search(r"[=({]", re.sub(r"<.*>", "", m[1])):
+                raise self.problem(f"cannot read this __shared__ declaration ({part.strip()})", at)
+            base = re.sub(r"(?:[*&]\s*(?:const|volatile)?\s*)*$", "", found[0][0]).strip() + " " if found else ""
+            dims = re.sub(r"\[([^\[\]]*>[^\[\]]*)\]", r"[(\1)]", re.sub(r"\]\s*(\[|$)", r"]\1", m[3]))
+            found.append(((base + m[1]).strip(), m[2], dims))
+        return found
+
+    def declare(self, kind: str, name: str, dims: str, alignment: "Optional[re.Match[str]]", extern: bool,
+                scope: str) -> str:
+        """The same in C++; without the semicolon."""
+        if extern:
+            element = kind + (dims[dims.index("]") + 1:] if dims else "")
+            if scope != "function":
+                return f"static simt::DynamicShared<{element}> {name}"
+            if not dims:
+                return f"{kind}& {name} = *simt::dynamic_shared<{kind}>()"
+            return f"{kind + '*' if element == kind else 'auto*'} {name} = simt::dynamic_shared<{element}>()"
+        number, before, aligned = self.job.number(), "", ""
+        if alignment:
+            value = next(g for g in alignment.groups() if g is not None).strip()
+            aligned = f", {value}"
+            if not value.isdigit():  # a type or an expression
+                before = f"struct alignas({value}) simt_align_{number} {{}}; "
+                aligned = f", alignof(simt_align_{number})"
+        return (f"{before}static char simt_key_{number}; "
+                f"auto& {name} = simt::shared<{kind}{dims}{aligned}>(&simt_key_{number})")
+
+    def device_variable(self, at: int) -> None:
+        """__device__, __constant__, __managed__: before a variable that lasts, what places it in a section."""
+        start = self.statement_start(at)
+        before = self.code[:at].rstrip()
+        if start < 0 or (before.endswith("]") and not before.endswith("]]")) or self.edited(at):
+            return
+        code, _, last = self.text_around(at)
+        words: List[str] = re.findall(r"\w+", code[start:at])
+        while at < last:
+            m = ATTRIBUTE.match(code, at) or re.compile(r"\s+|\\\n|\w+|::|[*&]+").match(code, at)
+            if m:
+                words += [m[0]] if re.match(r"\w|\*", m[0]) else []
+                at = m.end()
+            elif code[at] == "<":
+                at = self.close_angle(at, last)
+                if at < 0:
+                    return
+            else:
+                break
+        function = at < last and code[at] == "(" and not re.match(r"\(\s*(\w+\s*::\s*)*\*", code[at:at + 80])
+        if at >= last or function or {"operator", "template", "using", "typedef", "struct", "class"} & set(words):
+            return
+        qualifiers = list(re.compile(r"__(?:device|constant|managed)__").finditer(code, start, at))
+        names = [w for w in words if w not in ("static", "extern", "inline", "const", "constexpr", "volatile")]
+        constant = "constexpr" in words or ("const" in words and "*" not in words) or "const" in words[-2:-1]
+        scope = self.scope(start)
+        if code[at] not in ";=[{,(" or len(names) < 3 - (code[at] == "(") or constant or scope == "class" or (
+                scope == "function" and "static" not in words):
+            return
+        kind = "CONSTANT" if any(q[0] == "__constant__" for q in qualifiers) else "DEVICE"
+        for n, q in enumerate(qualifiers):
+            self.edit(q.start(), q.end(), "" if n else f"SIMT_{kind}_VARIABLE")
+
+    # ---- The rest ----
+
+    def kernel_arguments(self, name: str, at: int) -> None:
+        """Kernels passed to a function of the host API: their name goes with them."""
+        opened = self.code.index("(", at)
+        parts = self.split(opened + 1, self.close(opened) - 1)
+        if len(parts) <= KERNEL_ARGUMENT[name]:
+            return
+        a, b = parts[KERNEL_ARGUMENT[name]]
+        b = a + len(self.code[a:b].rstrip())
+        a = b - len(self.code[a:b].lstrip())
+        start, end = a, b
+        cast = CAST.match(self.code, a, b)
+        while cast:
+            a, cast = cast.end(), CAST.match(self.code, cast.end(), b)
+        cast = NAMED_CAST.match(self.code, a, b)
+        if cast and self.code[b - 1] == ")":
+            a, b = cast.end(), b - 1
+        expression = re.sub(r"\\?\s+", " ", self.bare[a:b]).strip()
+        if not expression or re.match(r"[\"\d]|nullptr$|NULL$", expression):
+            return
+        self.edit(start, a, "simt::kernel(" + self.newlines(start, a))
+        self.edit(b, end, f", {self.name_of(expression, a)})")
+
+    def assembly(self, m: "re.Match[str]") -> None:
+        """Inline assembly in a CUDA source is PTX, unless it is an empty string: a barrier for the compiler."""
+        end = self.close(m.end() - 1)
+        template = re.match(r"(?:\s*\"\s*\")*", self.bare[m.end():end])[0]
+        if self.bare[m.end() + len(template):end].lstrip()[:1] not in (":", ")") or not template:
+            raise self.problem("inline PTX needs a GPU", m.start())
+
+    def keep_texts(self) -> None:
+        """A macro that prints its argument with # shall print the source: literals of it become arguments before it."""
+        for d in self.defines:
+            hashes = [m for m in re.finditer(r"(?<!#)#\s*(\w+)", self.code[d.start:d.end]) if m[1] in d.parameters]
+            call = re.compile(rf"\b{d.name}\s*\(")
+            spans = [(m.end(), self.close(m.end() - 1) - 1) for m in call.finditer(self.flat)] if hashes else []
+            changed = any(a <= e[0] < b for a, b in spans for e in self.edits)
+            if not changed or any(call.search(self.code[o.start:o.end]) for o in self.defines):
+                continue
+            texts = [p for p in d.parameters if p in {m[1] for m in hashes}]
+            head = self.code.rindex("(", 0, d.start) + 1
+            self.edit(head, head, "".join(f"simt_text_{p}, " for p in texts))
+            for m in hashes:
+                self.edit(d.start + m.start(), d.start + m.end(), f"simt_text_{m[1]}")
+            for a, b in spans:
+                given = dict(zip(d.parameters, self.split(a, b)))
+                if "__VA_ARGS__" in given:
+                    given["__VA_ARGS__"] = (given["__VA_ARGS__"][0], b)
+                self.edit(a, a, "".join(quoted(self.bare[slice(*given.get(p, (b, b)))]) + ", " for p in texts))
+
+    def includes(self) -> bool:
+        """Rewrites what it includes; true if that changes what has to be included."""
+        changed = False
+        for m in DIRECTIVE.finditer(self.code):
+            said = self.bare[m.start(2):m.end(2)] if m[1] == "include" else ""
+            name = re.match(r"\s*([\"<])([^\">\n]+)[\">]", said)
+            place = name and self.job.find(name[2], self.path if name[1] == '"' else None)
+            if place:
+                copy = self.job.header(place)
+                changed = changed or copy is not None
+                if copy or name[1] == '"':
+                    at = m.start(2) + name.start(1)
+                    self.edit(at, m.start(2) + name.end(), f'"{copy or os.path.abspath(place)}"')
+        return changed
+
+    def rewrite(self) -> Optional[str]:
+        """The text in C++; None if it is C++ already, so that a header can be included as it is."""
+        changed = self.includes()
+        before = len(self.edits)
+        for d in self.defines:
+            if self.code[d.start:d.end].strip() == "__shared__" and not d.parameters:
+                self.job.shared.add(d.name)
+                self.edit(d.start, d.end, "")
+        for m in re.finditer(rf"\b__cluster_dims__{PARENS}", self.code):
+            name = re.match(r"[\w\s:]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[m.end():m.end() + 400]))
+            if name:
+                self.job.clusters[name[1]] = m[1]
+        words = "|".join(sorted({"__shared__"} | self.job.shared))
+        if re.search(r"\b__(device|global)__\b", self.code):
+            asm = r"\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\("
+            for m in re.finditer(asm, self.code):
+                self.assembly(m)
+        for m in re.finditer(r"(?<!operator)(?<!operator )<<<", self.code):
+            self.launch(m.start())
+        for m in re.finditer(rf"(?<!define )\b(?:{words})\b", self.code):
+            self.shared(m.start())
+        for m in re.finditer(r"\b__(?:device|constant|managed)__\b", self.code):
+            self.device_variable(m.start())
+        for m in re.finditer(rf"(?<![\w.>])({'|'.join(KERNEL_ARGUMENT)})\s*\(", self.code):
+            self.kernel_arguments(m[1], m.start())
+        self.keep_texts()
+        if not changed and before == len(self.edits):
+            return None
+        out, at = [], 0
+        for start, end, text in sorted(self.edits, key=lambda e: e[:2]):
+            if start >= at:
+                out += [self.source[at:start], text]
+                at = end
+        return "".join(out) + self.source[at:]
+
+
+class Job:
+    """A source with all that it includes."""
+
+    def __init__(self, folders: List[str], copies: str) -> None:
+        self.folders, self.copies = folders, copies
+        self.shared: Set[str] = set()  # macros that stand for __shared__
+        self.clusters: Dict[str, str] = {}  # by kernel: its __cluster_dims__
+        self.headers: Dict[str, Optional[str]] = {}  # by real path: the path of the copy
+        self.outputs: Dict[str, str] = {}
+        self.count = 0
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+    def find(self, name: str, includer: Optional[str]) -> Optional[str]:
+        folders = ([os.path.dirname(includer)] if includer is not None else []) + self.folders
+        places = (os.path.join(f, name) for f in folders)
+        ours = os.path.join(os.path.dirname(os.path.realpath(__file__)), "")
+        place = next((p for p in places if os.path.isfile(p)), None)
+        return None if place is None or os.path.realpath(place).startswith(ours) else place
+
+    def header(self, path: str) -> Optional[str]:
+        real = os.path.realpath(path)
+        if real not in self.headers:
+            self.headers[real] = None  # a header that includes itself
+            path = os.path.abspath(path)
+            text = File(path, read(path), self).rewrite()
+            if text is not None:
+                name = f"{zlib.crc32(real.encode()):08x}_{os.path.basename(path)}"
+                self.headers[real] = os.path.join(self.copies, name)
+                self.outputs[self.headers[real]] = f"#line 1 {quoted(path)}\n{text}"
+        return self.headers[real]
+
+
+def read(path: str) -> str:
+    return Path(path).read_bytes().decode("utf-8-sig", "surrogateescape").replace("\r\n", "\n")
+
+
+def write(path: str, text: str) -> None:
+    """Writes a file at once, so that nobody finds half of it."""
+    folder = os.path.dirname(os.path.abspath(path))
+    os.makedirs(folder, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=folder, prefix=".rewrite-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Rewrites a CUDA source for the CPU backend.")
+    parser.add_argument("source", help="the .cu file")
+    parser.add_argument("-o", dest="output", required=True, help="the C++ file to write")
+    parser.add_argument("-I", dest="folders", action="append", default=[], help="where included files are looked for")
+    parser.add_argument("--depfile", help="a Makefile rule of what was read")
+    parser.add_argument("--out-includes", help="folder for rewritten headers; OUTPUT.includes if not given")
+    options = parser.parse_args()
+    job = Job(options.folders, os.path.abspath(options.out_includes or options.output + ".includes"))
+    try:
+        source = File(options.source, read(options.source), job)
+        text = source.rewrite() or source.source
+        for path, copy in job.outputs.items():
+            write(path, copy)
+        if options.depfile:
+            names = [os.path.abspath(options.output) + ":", os.path.abspath(options.source), *sorted(job.headers)]
+            names = [re.sub(r"([ #\\])", r"\\\1", name).replace("$", "$$") for name in names]
+            write(options.depfile, " \\\n  ".join(names) + "\n")
+        write(options.output, f"#include <cuda_runtime.h>\n#line 1 {quoted(options.source)}\n{text}")
+    except Problem as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"rewrite.py: {error.filename or options.source}: {error.strerror}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

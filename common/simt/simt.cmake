@@ -1,0 +1,159 @@
+# Runs CUDA sources on the CPU. A project of its own needs two lines:
+#
+#   include(path/to/simt.cmake)
+#   simt_add_executable(my_program kernels.cu main.cpp)
+#
+# Needs CMake 3.21, Python 3.9 and a C++17 compiler; GCC and Clang. See simt_add_library(), simt_rewrite(),
+# simt_object_library() and simt_add_executable() for the parts.
+include_guard(GLOBAL)
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.21)  # among others CMP0116: a depfile's paths are relative to the build folder
+
+set(SIMT_SWITCH "" CACHE STRING
+  "how to change from one CUDA thread to the next: empty for the fastest, ucontext or boost")
+set_property(CACHE SIMT_SWITCH PROPERTY STRINGS "" ucontext boost)
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+set(SIMT_PYTHON "${Python3_EXECUTABLE}" CACHE INTERNAL "runs rewrite.py")
+
+# Makes, once, the targets
+#   simt                     the engine and the CUDA API, a static library; never instrumented
+#   simt_flags_instrumented  how to compile rewritten sources whose accesses are checked and counted
+#   simt_flags_plain         how to compile rewritten sources that are to be fast
+# The flags are for objects alone: what links them needs the library simt and no -fsanitize.
+function(simt_add_library)
+  if(TARGET simt)
+    return()
+  endif()
+  set(here "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+  if(NOT SIMT_SWITCH MATCHES "^(ucontext|boost)?$")
+    message(FATAL_ERROR "SIMT_SWITCH is '${SIMT_SWITCH}': it can be empty, ucontext or boost")
+  endif()
+  find_package(Threads REQUIRED)
+
+  set(sources "")
+  foreach(name engine memory async check count hooks source_line host)
+    if(EXISTS "${here}/${name}.cpp")
+      list(APPEND sources "${here}/${name}.cpp")
+    endif()
+  endforeach()
+  add_library(simt STATIC ${sources})
+  target_compile_features(simt PUBLIC cxx_std_17)
+  target_compile_options(simt PRIVATE -O2 -g)
+  target_include_directories(simt BEFORE PUBLIC "${here}/include" "${here}")
+  target_link_libraries(simt PUBLIC ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS})
+  if(SIMT_SWITCH STREQUAL "ucontext")
+    target_compile_definitions(simt PRIVATE SIMT_SWITCH_UCONTEXT)
+  elseif(SIMT_SWITCH STREQUAL "boost")
+    find_library(SIMT_BOOST_CONTEXT boost_context)
+    if(NOT SIMT_BOOST_CONTEXT)
+      message(FATAL_ERROR "SIMT_SWITCH=boost, but boost_context was not found: install it, or use SIMT_SWITCH=ucontext")
+    endif()
+    target_compile_definitions(simt PRIVATE SIMT_SWITCH_BOOST)
+    target_link_libraries(simt PUBLIC "${SIMT_BOOST_CONTEXT}")
+  endif()
+
+  # Sibling calls would hide the caller's line from the engine.
+  add_library(simt_flags_plain INTERFACE)
+  target_compile_options(simt_flags_plain INTERFACE
+    -O2 -g -fno-optimize-sibling-calls -fno-strict-aliasing -Wno-unknown-pragmas)
+  add_library(simt_flags_instrumented INTERFACE)
+  target_compile_definitions(simt_flags_instrumented INTERFACE SIMT_INSTRUMENTED=1)
+  target_compile_options(simt_flags_instrumented INTERFACE
+    -O1 -g -gdwarf-4 -fno-optimize-sibling-calls -fno-strict-aliasing -UNDEBUG -Wno-unknown-pragmas
+    -fsanitize=thread)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(simt_flags_instrumented INTERFACE
+      -fno-reorder-blocks -fno-reorder-blocks-and-partition -fno-guess-branch-probability -fno-thread-jumps
+      -finline-small-functions
+      "SHELL:--param tsan-instrument-func-entry-exit=1" "SHELL:--param tsan-distinguish-volatile=1"
+      -fsanitize-coverage=trace-pc)
+  elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(simt_flags_instrumented INTERFACE
+      -fno-vectorize -fno-slp-vectorize -fno-unroll-loops
+      "SHELL:-mllvm -tsan-distinguish-volatile" "SHELL:-mllvm -tsan-instrument-read-before-write"
+      -fsanitize-coverage=trace-pc,bb)
+  else()
+    message(FATAL_ERROR "CUDA on the CPU needs GCC or Clang, not ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  foreach(flags simt_flags_plain simt_flags_instrumented)
+    target_compile_features(${flags} INTERFACE cxx_std_17)
+    target_include_directories(${flags} BEFORE INTERFACE "${here}/include" "${here}")
+  endforeach()
+endfunction()
+
+# simt_rewrite(OUT [FOR NAME] [INCLUDES FOLDERS...] FILES a.cu b.cu...)
+#
+# Sets OUT to the C++ files that .cu files are rewritten to when the project is built. INCLUDES: where their own headers
+# are looked for. FOR: a folder's name of its own for these files, if two targets rewrite the same source.
+function(simt_rewrite out)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOR" "INCLUDES;FILES")
+  set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/rewrite.py")
+  set(outputs "")
+  foreach(file ${arg_FILES})
+    get_filename_component(source "${file}" ABSOLUTE)
+    get_filename_component(name "${file}" NAME)
+    string(MD5 key "${source}")
+    string(SUBSTRING "${key}" 0 8 key)
+    if(arg_FOR)
+      string(MAKE_C_IDENTIFIER "${arg_FOR}" for)
+      string(PREPEND key "${for}/")
+    endif()
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/simt/${key}/${name}.cpp")
+    list(APPEND outputs "${output}")
+    get_source_file_property(known "${output}" GENERATED)
+    if(NOT known)
+      add_custom_command(OUTPUT "${output}" DEPFILE "${output}.d" VERBATIM COMMAND_EXPAND_LISTS
+        COMMAND "${SIMT_PYTHON}" "${script}" "${source}" -o "${output}" --depfile "${output}.d"
+          "$<$<BOOL:${arg_INCLUDES}>:-I$<JOIN:${arg_INCLUDES},;-I>>"
+        DEPENDS "${source}" "${script}" COMMENT "Rewriting ${name}")
+    endif()
+  endforeach()
+  set(${out} "${outputs}" PARENT_SCOPE)
+endfunction()
+
+# simt_object_library(TARGET file.cu [PLAIN])
+#
+# An OBJECT library of one .cu file, rewritten; instrumented, unless PLAIN. Link simt to what uses its objects.
+function(simt_object_library target file)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "PLAIN" "" "")
+  simt_add_library()
+  get_filename_component(source "${file}" ABSOLUTE)
+  get_filename_component(folder "${source}" DIRECTORY)
+  simt_rewrite(rewritten FOR "${target}" INCLUDES "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>" FILES "${source}")
+  add_library(${target} OBJECT ${rewritten})
+  target_link_libraries(${target} PRIVATE $<IF:$<BOOL:${arg_PLAIN}>,simt_flags_plain,simt_flags_instrumented>)
+  get_target_property(includes simt INTERFACE_INCLUDE_DIRECTORIES)
+  target_include_directories(${target} BEFORE PRIVATE ${includes})
+  target_compile_options(${target} PRIVATE "-iquote${folder}")
+endfunction()
+
+# simt_add_executable(TARGET [PLAIN] sources...)
+#
+# A program of .cu files, rewritten, and C++ files. Include folders and definitions of TARGET hold for all of them.
+function(simt_add_executable target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PLAIN" "" "")
+  simt_add_library()
+  set(sources ${arg_UNPARSED_ARGUMENTS})
+  set(kernels ${sources})
+  list(FILTER kernels INCLUDE REGEX "\\.cu$")
+  list(FILTER sources EXCLUDE REGEX "\\.cu$")
+  set(plain "")
+  if(arg_PLAIN)
+    set(plain PLAIN)
+  endif()
+  foreach(file ${kernels})
+    get_filename_component(source "${file}" ABSOLUTE)
+    get_filename_component(stem "${file}" NAME_WE)
+    string(MD5 key "${source}")
+    string(SUBSTRING "${key}" 0 8 key)
+    set(objects "${target}_${stem}_${key}")
+    simt_object_library(${objects} "${source}" ${plain})
+    target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+    target_compile_definitions(${objects} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
+    list(APPEND sources $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+  add_executable(${target} ${sources})
+  target_link_libraries(${target} PRIVATE simt)
+endfunction()
+
+cmake_policy(POP)

@@ -1,0 +1,252 @@
+#pragma once
+/// \file
+/// The engine of the CPU backend, as rewritten CUDA code and the API headers in include/ see it.
+/// Every CUDA thread is a fiber or runs to its end on one; blocks are spread over OS threads.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "access.hpp"
+#include "vector_types.h"
+
+using cudaStream_t = struct CUstream_st*;
+
+#if !defined(SIMT_ENGINE)
+/// Of the running CUDA thread. Constant for its life, so the compiler may keep them in registers.
+extern const __thread uint3 threadIdx __attribute__((tls_model("initial-exec")));
+extern const __thread uint3 blockIdx __attribute__((tls_model("initial-exec")));
+extern const __thread dim3 blockDim __attribute__((tls_model("initial-exec")));
+extern const __thread dim3 gridDim __attribute__((tls_model("initial-exec")));
+#endif
+constexpr int warpSize = 32;
+
+namespace simt {
+
+// ---- Launches ----
+
+struct Launch {
+  dim3 grid, block;
+  std::size_t shared_bytes = 0;
+  cudaStream_t stream = nullptr;
+  const char* kernel = "?";  ///< as written at the launch; must outlive the launch
+  dim3 cluster = {1, 1, 1};  ///< blocks of a cluster
+  bool cooperative = false;  ///< all blocks are alive at once; grid_barrier() works
+};
+
+/// A kernel with its arguments: call(arguments) runs one CUDA thread.
+struct Body {
+  void (*call)(void* arguments);
+  void* arguments;
+  std::size_t bytes;
+  void (*destroy)(void* arguments);
+};
+
+/// Runs a kernel to its end, or, called in a kernel, queues it until the launching grid has ended.
+/// Errors end up in the CUDA error state (see errors.hpp). Takes ownership of the body.
+void launch_body(const Launch& launch, Body body);
+
+/// What the running thread does until this goes out of scope is the backend's work, not the
+/// kernel's: neither checked nor counted.
+class Unobserved {
+ public:
+  Unobserved();
+  ~Unobserved();
+  Unobserved(const Unobserved&) = delete;
+  Unobserved& operator=(const Unobserved&) = delete;
+
+ private:
+  void* before_;
+};
+
+/// The types of a kernel's parameters, where its name alone tells which kernel is meant.
+template <class Tag, class... P>
+std::tuple<P...>* parameters(Tag, void (*)(P...));
+#define SIMT_KERNEL_PARAMETERS(...) \
+  [](auto simt_t) -> decltype(simt::parameters(simt_t, __VA_ARGS__)) { return {}; }
+
+/// In place of SIMT_KERNEL_PARAMETERS: the arguments have the right types already.
+struct AsTheyAre {};
+
+/// Arguments as a kernel takes them: converted to its parameters, or kept as they are.
+template <bool known, class Signature, class... A>
+struct ArgumentsOf {
+  using type = std::tuple<std::decay_t<A>...>;
+};
+template <class Signature, class... A>
+struct ArgumentsOf<true, Signature, A...> {
+  using type = std::remove_pointer_t<std::invoke_result_t<Signature, int>>;
+};
+
+/// What `f<<<...>>>(arguments...)` becomes. Arguments are evaluated and converted once, and copied
+/// for every thread.
+template <class F, class Signature, class... A>
+void launch(const Launch& launch, F f, Signature, A&&... arguments) {
+  const Unobserved unobserved;
+  using Arguments = typename ArgumentsOf<std::is_invocable_v<Signature, int>, Signature, A...>::type;
+  using Call = std::pair<F, Arguments>;
+  auto* call = new Call(std::move(f), Arguments(std::forward<A>(arguments)...));
+  launch_body(launch, {[](void* p) {
+                         auto* c = static_cast<Call*>(p);
+                         std::apply(c->first, c->second);
+                       },
+                       call, sizeof(Call), [](void* p) { delete static_cast<Call*>(p); }});
+}
+
+/// A kernel and its name in the source: what the rewriter makes of a kernel passed to the host API.
+template <class F>
+struct Kernel {
+  F* function;
+  const char* name;
+};
+template <class F>
+Kernel<F> kernel(F* function, const char* name) {
+  return {function, name};
+}
+
+// ---- Shared memory: in a window of the running block ----
+
+/// The block's variable that belongs to `key`; found or made.
+void* shared_variable(const void* key, std::size_t bytes, std::size_t alignment)
+    __attribute__((const));
+/// Start of the dynamic shared memory of the running block.
+void* dynamic_shared_memory() __attribute__((const));
+/// The same variable of another block of the cluster.
+void* map_shared(const void* address, unsigned rank);
+
+/// What `__shared__ T name` becomes: `auto& name = simt::shared<T>(&key)`.
+template <class T, std::size_t alignment = alignof(T)>
+SIMT_INLINE T& shared(const void* key) {
+  return *static_cast<T*>(shared_variable(key, sizeof(T), alignment));
+}
+
+/// What `extern __shared__ T name[]` becomes in a function.
+template <class T>
+SIMT_INLINE T* dynamic_shared() {
+  return static_cast<T*>(dynamic_shared_memory());
+}
+
+/// The same at namespace scope: an object that converts to the running block's pointer.
+template <class T>
+struct DynamicShared {
+  SIMT_INLINE operator T*() const { return dynamic_shared<T>(); }
+};
+
+// ---- Synchronisation ----
+
+struct BarrierResult {
+  int votes;    ///< threads whose predicate was not 0
+  int threads;  ///< threads that took part
+};
+BarrierResult block_barrier(int predicate);  ///< __syncthreads and its kin
+void grid_barrier();                         ///< cooperative launches
+void cluster_barrier();
+/// Split forms. Every thread that arrives must wait before it arrives again.
+void cluster_arrive();
+void cluster_wait();
+
+/// One call of a warp function: what the lanes of `mask` brought and what they get.
+struct WarpCall {
+  std::uint32_t mask;  ///< the lanes that take part (those of the mask that have not returned)
+  std::uint64_t value[32], result[32];
+  int argument[32], width[32];
+  std::uint32_t bad_lanes;  ///< set by take(): lanes that read a lane outside of the mask
+
+  /// What `lane` gets from `source`; undefined in CUDA, and reported, if source is not in the mask.
+  std::uint64_t take(int lane, int source) {
+    if ((mask >> source & 1) == 0) bad_lanes |= 1u << lane;
+    return value[source];
+  }
+};
+/// The lanes in `mask` meet; the last computes all results with `f`. Only "__syncwarp" and
+/// "group.sync()" order memory, as CUDA has it.
+std::uint64_t warp_call(std::uint32_t mask, std::uint64_t value, int argument, int width,
+                        void (*f)(WarpCall&), const char* name);
+
+/// __threadfence and its kin: later strong stores release what came before, to the threads of the
+/// block or to all.
+void fence(bool block_only = false);
+void acquire(const volatile void* address);  ///< what was last released at this address
+void release(const volatile void* address);
+void yield();    ///< lets other threads run; called by whatever polls
+void poll();     ///< counts a strong load and yields now and then
+
+// ---- Who am I ----
+
+unsigned lane();         ///< 0..31
+unsigned thread_rank();  ///< in the block, x fastest
+unsigned live_lanes();   ///< lanes of this warp that have not returned
+unsigned cluster_rank();
+unsigned cluster_size();
+dim3 cluster_shape();
+unsigned block_count();  ///< of the grid
+bool in_kernel();
+
+// ---- Atomics: every width, one compare-and-swap loop ----
+
+enum class Order : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
+
+/// Before an atomic of the running thread: checks, counts, releases. `pc`: see access().
+void before_atomic(const volatile void* address, std::size_t size, Access kind, Order order,
+                   const void* pc);
+void after_atomic(const volatile void* address, Access kind, Order order);
+
+template <class T>
+using Bits = std::conditional_t<
+    sizeof(T) == 1, std::uint8_t,
+    std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+/// *p = f(*p), atomically; returns the old value. T: 1, 2, 4 or 8 bytes, trivially copyable.
+template <class T, class F>
+SIMT_RAW T atomic_update(volatile T* p, F f, Order order = Order::relaxed) {
+  static_assert(sizeof(T) <= 8);
+  before_atomic(p, sizeof(T), Access::atomic, order, __builtin_return_address(0));
+  auto* word = reinterpret_cast<volatile Bits<T>*>(p);
+  Bits<T> old = __atomic_load_n(word, __ATOMIC_SEQ_CST), next;
+  T value;
+  do {
+    std::memcpy(static_cast<void*>(&value), &old, sizeof(T));
+    const T updated = f(value);
+    std::memcpy(&next, static_cast<const void*>(&updated), sizeof(T));
+  } while (!__atomic_compare_exchange_n(word, &old, next, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST));
+  after_atomic(p, Access::atomic, order);
+  return value;
+}
+template <class T>
+SIMT_RAW T atomic_load(const volatile T* p, Order order = Order::relaxed) {
+  before_atomic(p, sizeof(T), Access::load, order, __builtin_return_address(0));
+  const Bits<T> bits =
+      __atomic_load_n(reinterpret_cast<const volatile Bits<T>*>(p), __ATOMIC_SEQ_CST);
+  T value;
+  std::memcpy(static_cast<void*>(&value), &bits, sizeof(T));
+  after_atomic(p, Access::load, order);
+  return value;
+}
+template <class T>
+SIMT_RAW void atomic_store(volatile T* p, T value, Order order = Order::relaxed) {
+  before_atomic(p, sizeof(T), Access::store, order, __builtin_return_address(0));
+  Bits<T> bits;
+  std::memcpy(&bits, static_cast<const void*>(&value), sizeof(T));
+  __atomic_store_n(reinterpret_cast<volatile Bits<T>*>(p), bits, __ATOMIC_SEQ_CST);
+  after_atomic(p, Access::store, order);
+}
+
+// ---- Asynchronous copies: land when somebody waits for them, not before ----
+
+/// Queues a copy of the running thread (cp.async). Sizes as the hardware has them: 4, 8, 16.
+void async_copy(void* to, const void* from, std::size_t bytes);
+void async_commit();               ///< closes a group (cp.async.commit_group)
+void async_wait(unsigned pending); ///< lands all but the last `pending` groups
+
+// ---- The end of a kernel by an error ----
+
+/// Prints `what` with kernel, block, thread and line, sets the sticky CUDA error and ends the
+/// launch.
+[[noreturn]] void fail_kernel(int cuda_error, const char* what);
+
+}  // namespace simt

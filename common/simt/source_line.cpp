@@ -1,0 +1,75 @@
+// From a place in the program to file and line, by addr2line, which comes with every compiler.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "engine.hpp"
+#include "report.hpp"
+
+namespace simt {
+namespace {
+
+std::string engine_folder() {
+  const std::string file = __FILE__;
+  const auto slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash + 1);
+}
+
+std::string program_path() {
+  char path[4096];
+  const auto length = readlink("/proc/self/exe", path, sizeof path - 1);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
+}
+
+/// Is this a frame of the reader's own code?
+bool is_users(const std::string& file) {
+  static const std::string engine = engine_folder();
+  return file != "??" && file.rfind("/usr/", 0) != 0 &&
+         (engine.empty() || file.rfind(engine, 0) != 0);
+}
+
+/// addr2line prints the innermost inlined function first; the first frame of the user's code is the
+/// line that the reader knows.
+SourceLine look_up(ProgramCounter pc) {
+  SourceLine found;
+  char command[4400];
+  std::snprintf(command, sizeof command, "addr2line -i -e '%s' %#x 2>/dev/null",
+                program_path().c_str(), pc - 1);
+  FILE* pipe = popen(command, "r");
+  if (pipe == nullptr) return found;
+  char text[4096];
+  while (std::fgets(text, sizeof text, pipe) != nullptr) {
+    char* colon = std::strrchr(text, ':');
+    if (colon == nullptr) continue;
+    *colon = '\0';
+    const bool better = found.file.empty() || (!is_users(found.file) && is_users(text));
+    if (better) {
+      found.file = text;
+      found.line = std::atoi(colon + 1);
+    }
+  }
+  pclose(pipe);
+  return found;
+}
+
+}  // namespace
+
+std::string SourceLine::text() const {
+  if (file.empty() || file == "??") return "a place without line information";
+  const auto slash = file.rfind('/');
+  return (slash == std::string::npos ? file : file.substr(slash + 1)) + ":" + std::to_string(line);
+}
+
+SourceLine source_line(ProgramCounter pc) {
+  static std::mutex mutex;
+  static std::map<ProgramCounter, SourceLine> cache;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = cache.find(pc);
+  if (found != cache.end()) return found->second;
+  return cache[pc] = look_up(pc);
+}
+
+}  // namespace simt

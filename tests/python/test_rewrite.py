@@ -1,0 +1,626 @@
+"""The rewriter of the CPU backend: each construct of CUDA that C++ lacks, and what it must leave alone."""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from typing import Dict, List
+
+ROOT = Path(__file__).resolve().parents[2]
+SIMT = ROOT / "common" / "simt"
+sys.path.insert(0, str(SIMT))
+import rewrite  # noqa: E402
+
+NEEDS_A_GPU = {"bulk_copy.cu", "spin.cu", "80_limit.cu"}  # inline PTX
+
+# All that other people's code does at once. It compiles with nvcc, too.
+TORTURE = r'''
+// k<<<1, 1>>>(); __shared__ float in_a_comment[4]; a line that goes on \
+k<<<1>>>( don't
+/* __device__ int no; asm("exit;"); */
+#include <cstdio>
+#include <vector>
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+__device__ void wait() { asm volatile("cp.async.wait_all;"); }
+#elif defined(SIMT)
+__device__ void wait() {}
+#else
+this is not C++ <<< ( {
+#endif
+#ifndef SIMT
+asm("exit;");
+#else
+__device__ int kept = 1'000'000;
+#endif
+#if 0
+don't <<<
+#endif
+#define GRID_OF(n) dim3((n + 31) / 32, 2)
+#define BLOCK 32
+#define SHARED __shared__
+#define RUN(k, n, ...) k<<<n, 32>>>(__VA_ARGS__)
+#define RUN_TYPED(k, T, n)    \
+  do {                        \
+    k<T, 2>                   \
+        <<<n, dim3(32)>>>(    \
+            (T*)nullptr);     \
+  } while (0)
+#define SHOW(call) std::printf("%s\n", #call), call
+#define TILE(T, n) __shared__ T tile[n][n + 1]
+
+const char* text = "k<<<1, 1>>>(); __shared__ int x; \" asm(\"exit;\")";
+const char* raw = R"x(k<<<1, 1>>>(" __shared__ )x";
+constexpr char quote = '"', bracket = '(', back = '\\';
+
+__device__ int counter;
+__device__ volatile int flag = 0;
+static __device__ float table[4] = {1, 2, 3, 4};
+__constant__ float coefficients[64];
+__constant__ __device__ int both = 3;
+__device__ __managed__ int managed = 7, second;
+__managed__ float4 pixel;
+__device__ const float pi = 3.14f;
+__device__ constexpr int limits[] = {1, 2};
+__device__ const float* pointer_to_const = nullptr;
+extern __device__ int elsewhere;
+__align__(16) __device__ unsigned char bytes[32];
+__device__ float (*function_pointer)(float) = nullptr;
+__device__ std::pair<int, float> pair_of{1, 2.f};
+__device__ float plus(float a, float b) { return a + b; }
+__device__ float (*operations[])(float, float) = {plus};
+__host__ __device__ inline float minus(float a, float b = (1 < 2));
+__host__ __device__ inline float minus(float a, float b) { return a - b; }
+namespace {
+__device__ unsigned hidden[2];
+}
+namespace a::b {
+__device__ int nested = 2;
+struct __align__(8) Pair {
+  float x, y;
+  __device__ Pair operator+(const Pair& o) const { return {x + o.x, y + o.y}; }
+  __device__ bool operator<(const Pair& o) const { return x < o.x; }
+  __device__ explicit operator bool() const { return x != 0; }
+  __device__ float& operator[](int i) { return i ? y : x; }
+};
+template <typename T, int n>
+struct Box {
+  struct Storage {
+    T data[n];
+  };
+  template <int m>
+  static void go(cudaStream_t stream);
+};
+}  // namespace a::b
+
+template <typename T, int n, bool flag = (n > 4)>
+__global__ void __launch_bounds__(256, (n > 2) ? 2 : 1) work(T* out) {
+  __shared__ float grid[n][n + 1];
+  __shared__ T row[n], column[n * (n > 1 ? 2 : 1)], one;
+  static __shared__ int count;
+  float __shared__ after[4];
+  __shared__ volatile int seen[32];
+  volatile __shared__ int seen2[32];
+  __shared__ alignas(16) unsigned char raw[64];
+  __shared__ __align__(alignof(double)) char aligned[64];
+  alignas(128) __shared__ float lines[32];
+  __shared__ typename a::b::Box<T, n>::Storage storage;
+  __shared__ a::b::Box<T, (n > 2)>* where;
+  __shared__ int *pointer, *pointers[2];
+  __shared__ union {
+    int i[4];  // both
+    float f[4];
+  } mixed;
+  __shared__ struct Named { int a; } named[2];
+  SHARED float by_macro[8];
+  TILE(float, 4);
+  __shared__ unsigned long long
+      big[4],  // two lines
+      bigger[8];
+  if (threadIdx.x == 0) {
+    count = 0, one = T(), where = nullptr, pointer = &count, pointers[1] = pointer;
+    grid[0][0] = after[0] = lines[0] = by_macro[0] = tile[1][2] = 1;
+    row[0] = column[0] = T(), seen[0] = seen2[0] = raw[0] = aligned[0] = 1;
+    mixed.i[0] = named[1].a = 1, big[0] = bigger[0] = 1ull << 40 >> 3;
+    storage.data[0] = T(), out[0] = row[0];
+  }
+}
+__global__ void dynamic(int n) {
+  extern __shared__ __align__(16) unsigned char everything[];
+  float* floats = reinterpret_cast<float*>(everything);
+  floats[n] = 1;
+}
+__global__ void dynamic_volatile() {
+  extern volatile __shared__ int s[];
+  s[threadIdx.x] = 1;
+}
+__global__ void dynamic_rows() {
+  extern __shared__ float rows[][32];
+  rows[1][threadIdx.x] = 1;
+}
+extern __shared__ float at_file_scope[];
+__global__ void uses_file_scope() { at_file_scope[threadIdx.x] = blockIdx.x; }
+__global__ void plain(int* p = nullptr, float f = 0) {}
+__device__ float reads(__shared__ float* p, const __shared__ int& i) { return p[i]; }
+__global__ void parent() { plain<<<1, 1>>>(nullptr, 1); }
+template <class F>
+__global__ void apply(F f, int* out) { f(out); }
+struct Table { void (*kernel)(int*, float); static void run(); };
+using Kernel = void (*)(int*, float);
+Kernel choose(int i) { return plain; }
+template <int a, int b = 1> int rounded(int n) { return n / a; }
+template <class T, int n>
+template <int m>
+void a::b::Box<T, n>::go(cudaStream_t stream) {
+  work<T, n, (m > n)><<<1, 32, 0, stream>>>(static_cast<T*>(nullptr));
+}
+template <class B> void dependent(cudaStream_t s) { B::template go<4>(s); }
+
+int main(int argc, char**) {
+  cudaStream_t stream = nullptr;
+  dim3 blockDim(32, 8), gridDim{2, 2};
+  const int n = 1 << 4 >> 2;
+  int* data = nullptr;
+  plain<<<gridDim, blockDim>>>(data, 1.f);
+  plain <<< n * (2 + 1), 32 >>> (NULL, 2.5f);
+  ::plain<<<1, 1, sizeof(std::vector<std::vector<int>>)>>>(nullptr, 0);
+  plain<<<rounded<4, 8>(n), n < 2 ? 1 : 2, 0, stream>>>(data, float(1));
+  plain<<<(n + 31) / 32,  // blocks
+          32,             // threads
+          4 * sizeof(float) /* bytes */,
+          stream  // the stream
+          >>>(data,  // p
+              2.f);
+  work<a::b::Pair, 4><<<1, 32>>>((a::b::Pair*)nullptr);
+  work<float, (8 >> 1)><<<1, 32>>>((float*)data);
+  work<float, 1 << 2, true> <<<1, 32>>>((float*)data);
+  ON_MACROS: plain<<<GRID_OF(n), BLOCK>>>(data, 1.f);
+  RUN(plain, 2, data, 1.f);
+  RUN(parent, 2);
+  RUN_TYPED(work, float, 3);
+  SHOW((plain<<<1, 1>>>(data, "\t"[0])));
+  SHOW(cudaGetLastError());
+  Kernel table[2] = {plain, plain};
+  Table entry{plain}, *pointer = &entry;
+  table[argc % 2]<<<1, 1>>>(data, 1);
+  entry.kernel<<<1, 1>>>(data, 1);
+  pointer->kernel<<<1, 1>>>(data, 1);
+  (*table)<<<1, 1>>>(data, 1);
+  choose(1)<<<1, 1>>>(data, 1);
+  if (argc > 1) plain<<<1, 1>>>(data, 1);
+  else plain<<<1, 1>>>(data, 1);
+  for (int i = 0; i < n; ++i) apply<<<1, 1>>>([=] __device__(int* p) { *p = i << 2; }, data);
+  apply<<<1, 1>>>([=] __host__ __device__(int* p) { plain<<<1, 1>>>(p, 1); }, data);
+  auto pick = [=]() { return plain<<<1, 1>>>(data, 1); };
+  cudaFuncSetAttribute(work<float, 4>, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024);
+  cudaFuncSetAttribute((const void*)plain, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024);
+  cudaFuncSetAttribute(reinterpret_cast<const void*>(&work<float, 4>),
+                       cudaFuncAttributeMaxDynamicSharedMemorySize, 1024);
+  cudaFuncAttributes attributes;
+  cudaFuncGetAttributes(&attributes, plain);
+  int blocks, threads;
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, plain, 128, 0);
+  cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, plain, 0, 0);
+  void* arguments[] = {&data, &data};
+  cudaLaunchCooperativeKernel((void*)plain, dim3(1), dim3(32), arguments, 0, stream);
+  pick();
+  return counter = n;
+}
+'''
+
+
+# Memory of each kind in a kernel that is launched in two ways.
+PROGRAM = r'''
+#include <cassert>
+#include <cstdio>
+#include "tile.cuh"
+__device__ int total;
+__constant__ int weights[4];
+__device__ __managed__ int seen;
+template <typename T, int n>
+__global__ void rows(T* out) {
+  TILE(T, n);
+  __shared__ alignas(64) T line[n];
+  __shared__ struct { T a[n]; } s;
+  extern __shared__ __align__(16) unsigned char raw[];
+  T* dynamic = reinterpret_cast<T*>(raw);
+  const int i = threadIdx.x;
+  assert(reinterpret_cast<size_t>(&line) % 64 == 0);
+  tile[i][i] = T(i), line[i] = T(1), s.a[i] = T(2), dynamic[i] = T(3);
+  __syncthreads();
+  const int j = n - 1 - i;
+  out[blockIdx.x * n + i] = tile[j][j] + line[j] + s.a[j] + dynamic[j];
+  atomicAdd(&total, weights[i % 4]);
+  if (i == 0) atomicAdd(&seen, 1);
+}
+void run() {
+  const int w[4] = {1, 2, 3, 4};
+  cudaMemcpyToSymbol(weights, w, sizeof(w));
+  float *out, got[64];
+  cudaMalloc(&out, sizeof(got));
+  rows<float, ROWS>
+      <<<2, 32, 32 * sizeof(float)>>>(out);
+  void (*kernel)(float*) = rows<float, ROWS>;
+  kernel<<<dim3(2), 32, 128, nullptr>>>(out);
+  printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+  cudaMemcpy(got, out, sizeof(got), cudaMemcpyDeviceToHost);
+  int sum = 0;
+  cudaMemcpyFromSymbol(&sum, total, sizeof(sum));
+  printf("%g %g %g %d %d\n", got[0], got[31], got[63], sum, seen);
+}
+'''
+
+PROJECT = '''cmake_minimum_required(VERSION 3.21)
+project(outside CXX)
+include("@SIMT@/simt.cmake")
+simt_add_executable(checked sub/memory.cu main.cpp)
+simt_add_executable(fast PLAIN sub/memory.cu main.cpp)
+foreach(target checked fast)
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/my inc")
+  target_compile_definitions(${target} PRIVATE ROWS=32)
+endforeach()
+'''
+
+
+class Rewriter(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp()).resolve()
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def run_it(self, files: Dict[str, str], *options: str) -> "subprocess.CompletedProcess[str]":
+        """Writes files, rewrites the first of them to out.cpp."""
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
+        command = [sys.executable, str(SIMT / "rewrite.py"), next(iter(files)), "-o", "out.cpp", *options]
+        return subprocess.run(command, cwd=str(self.folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def rewritten(self, text: str) -> str:
+        """Without a process of its own."""
+        job = rewrite.Job([], str(self.folder))
+        return rewrite.File("a.cu", text, job).rewrite() or text
+
+    def check(self, text: str, wanted: str) -> None:
+        self.assertEqual(wanted, self.rewritten(text))
+        self.assertEqual(text.count("\n"), wanted.count("\n"), "lines moved")
+
+    def unchanged(self, text: str) -> None:
+        self.check(text, text)
+
+    def refused(self, text: str, message: str) -> None:
+        with self.assertRaises(rewrite.Problem) as caught:
+            self.rewritten(text)
+        self.assertEqual(message, str(caught.exception))
+
+    def compile(self, *options: str) -> None:
+        for compiler in ("g++", "clang++"):
+            if shutil.which(compiler):
+                command = [compiler, "-fsyntax-only", "-std=c++17", "-I", str(SIMT / "include"), "-I", str(SIMT),
+                           *options, "out.cpp"]
+                done = subprocess.run(command, cwd=str(self.folder), stderr=subprocess.PIPE, text=True)
+                self.assertEqual(0, done.returncode, done.stderr)
+
+
+def call(kernel: str, values: str, arguments: str = "", capture: str = "=", called: str = "") -> str:
+    """What a launch becomes; values: grid, block, bytes and stream."""
+    return (f'simt::launch(simt::Launch{{{values}, "{kernel}"}}, [{capture}](auto... simt_a) '
+            f"{{ {called or kernel}(simt_a...); }}, SIMT_KERNEL_PARAMETERS({kernel})"
+            f"{', ' + arguments if arguments else ''})")
+
+
+class Launches(Rewriter):
+    def test_values(self) -> None:
+        two = "dim3(g), dim3(b), 0, nullptr"
+        self.check("k<<<g, b>>>();", call("k", two) + ";")
+        self.check("k<<<g, b>>>(x, y);", call("k", two, "x, y") + ";")
+        self.check("k<<<g,b,s>>>(x);", call("k", "dim3(g), dim3(b), std::size_t(s), nullptr", "x") + ";")
+        self.check("k<<<g, b, s, t>>>(x);", call("k", "dim3(g), dim3(b), std::size_t(s), (cudaStream_t)(t)", "x") + ";")
+        self.check("k<<<f(1, 2), r<4, 8>(n)>>>();", call("k", "dim3(f(1, 2)), dim3(r<4, 8>(n)), 0, nullptr") + ";")
+        self.check("k<<<n < 2 ? 1 : 2, N<int>>>>(x);",
+                   call("k", "dim3(n < 2 ? 1 : 2), dim3(N<int>), 0, nullptr", "x") + ";")
+        self.check("k<<<n >> 2, 1 << 3>>>();", call("k", "dim3(n >> 2), dim3(1 << 3), 0, nullptr") + ";")
+
+    def test_kernels(self) -> None:
+        one = "dim3(1), dim3(1), 0, nullptr"
+        for kernel in ("k<4>", "k<(n > 4), f(a, b)>", "a::k", "::k", "a::B<int>::k<2>", "k<A<B<int>>>", "k<A < B>",
+                       "k<1 << 2>", "T::template k<4>", "k<&S::x>", "k<'>'>", "k<decltype(p->x)>"):
+            with self.subTest(kernel=kernel):
+                self.check(f"{kernel}<<<1, 1>>>(x);", call(kernel, one, "x") + ";")
+                self.check(f"if (y) {kernel}<<<1, 1>>>(x);", "if (y) " + call(kernel, one, "x") + ";")
+                self.check(f"return {kernel} <<<1, 1>>>(x);", "return " + call(kernel, one, "x") + ";")
+        for kernel in ("table[i]", "o.k", "p->k", "f(1)", "(*p)", "t[f(i)].k"):
+            with self.subTest(kernel=kernel):
+                self.check(f"{kernel}<<<1, 1>>>(x);", call(kernel, one, "x", f"simt_k = {kernel}", "simt_k") + ";")
+
+    def test_lines_and_null(self) -> None:
+        self.check("k<T>\n  <<<g,  // grid\n    b>>>(\n  NULL, y);",
+                   'simt::launch(simt::Launch{dim3(\ng), dim3(// grid\n    b), 0, nullptr, "k<T>"}, '
+                   "[=](auto... simt_a) { k<T>(simt_a...); }, SIMT_KERNEL_PARAMETERS(k<T>), \n  nullptr, y);")
+
+    def test_in_arguments(self) -> None:
+        one = "dim3(1), dim3(1), 0, nullptr"
+        self.check("a<<<1, 1>>>([=] __device__(int i) { b<<<1, 1>>>(i); });",
+                   call("a", one, "[=] __device__(int i) { " + call("b", one, "i") + "; }") + ";")
+
+    def test_macros(self) -> None:
+        self.check("#define RUN(k, T, ...) \\\n  k<T, 2><<<1, \\\n 1>>>(__VA_ARGS__)\n",
+                   "#define RUN(k, T, ...) \\\n  simt::launch(simt::Launch{dim3(1), dim3(\\\n 1), 0, nullptr, "
+                   '#k "<" #T "," "2" ">"}, [=](auto... simt_a) { k<T, 2>(simt_a...); }, '
+                   'SIMT_KERNEL_PARAMETERS(k<T, 2>) __VA_OPT__(,) __VA_ARGS__)\n')
+
+    def test_a_macro_that_prints_its_argument_prints_the_source(self) -> None:
+        text = self.rewritten('#define SHOW(call) puts(#call), call\nvoid f() { SHOW(k<<<1,  1>>>("x")); SHOW(g(1)); }')
+        self.assertIn('SHOW("k<<<1, 1>>>(\\"x\\")", simt::launch(', text)
+        self.assertIn('SHOW("g(1)", g(1))', text)
+        self.unchanged("#define SHOW(call) puts(#call), call\nvoid f() { SHOW(g(1)); }")
+
+    def test_cluster_of_the_kernel(self) -> None:
+        text = "__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(4) k(int x);\nvoid f() { k<<<8, 4>>>(1); }"
+        self.assertIn('0, nullptr, "k", dim3(2, 1, 1)}', self.rewritten(text))
+
+    def test_no_launch(self) -> None:
+        self.unchanged("std::cout << 1 << 2; x = y >> 3; // k<<<1, 1>>>()\n/* k<<< */ auto s = \"k<<<1>>>()\";"
+                       "auto r = R\"a(k<<<\" )a\"; A<B<C<int>>> d; char c = '\"'; int big = 1'000;"
+                       "dim3 blockDim(32), gridDim;")
+        self.unchanged("std::ostream& operator<<<T>(std::ostream&, T);")
+
+    def test_errors(self) -> None:
+        self.refused("\nvoid f() { k<<<1, 1; }", "<<< without >>>(: a.cu:2")
+        self.refused("\n\nk<<<1, 1>>>(x;", "'(' is never closed: a.cu:3")
+        self.refused("k<<<1>>>();", "a launch has 2 to 4 values in <<< >>>, not 1: a.cu:1")
+        self.refused("k<<<1, 2, 3, 4, 5>>>();", "a launch has 2 to 4 values in <<< >>>, not 5: a.cu:1")
+        self.refused("= <<<1, 2>>>();", "no kernel before <<<: a.cu:1")
+
+
+class Shared(Rewriter):
+    def declared(self, text: str, *wanted: str) -> None:
+        self.check(f"void f() {{ {text}; }}", f"void f() {{ {'; '.join(wanted)}; }}")
+
+    def variable(self, number: int, name: str, kind: str) -> str:
+        return f"static char simt_key_{number}; auto& {name} = simt::shared<{kind}>(&simt_key_{number})"
+
+    def test_types(self) -> None:
+        for text, kind in (("__shared__ float s", "float"), ("__shared__ float s[4]", "float[4]"),
+                           ("__shared__ T s[n][n + 1]", "T[n][n + 1]"), ("static __shared__ int s", "int"),
+                           ("float __shared__ s[4]", "float[4]"), ("__shared__ volatile int s[2]", "volatile int[2]"),
+                           ("volatile __shared__ int s", "volatile int"), ("__shared__ int *s[2]", "int *[2]"),
+                           ("__shared__ typename A<T, 2>::B s", "typename A<T, 2>::B"),
+                           ("__shared__ A<(n > 2)> s[sizeof (T)]", "A<(n > 2)>[sizeof (T)]"),
+                           ("__shared__ int s[n > 2 ? 1 : 2]", "int[(n > 2 ? 1 : 2)]"),
+                           ("__shared__ int s[sizes[2]]", "int[sizes[2]]"),
+                           ("__shared__ unsigned char s[4]", "unsigned char[4]"),
+                           ("__shared__ alignas(16) char s[4]", "char[4], 16"),
+                           ("__align__(8) __shared__ char s[4]", "char[4], 8"),
+                           ("__shared__ char s[4] __attribute__((aligned(16)))", "char[4], 16")):
+            with self.subTest(text=text):
+                self.declared(text, self.variable(1, "s", kind))
+
+    def test_several(self) -> None:
+        self.declared("__shared__ A<1, 2> x, *y[2], z[3][4]", self.variable(1, "x", "A<1, 2>"),
+                      self.variable(2, "y", "A<1, 2> *[2]"), self.variable(3, "z", "A<1, 2>[3][4]"))
+        self.declared("__shared__ int *x, y", self.variable(1, "x", "int *"), self.variable(2, "y", "int"))
+
+    def test_aligned_by_an_expression(self) -> None:
+        self.declared("__shared__ alignas(alignof(T)) char s[4]", "struct alignas(alignof(T)) simt_align_1 {}",
+                      self.variable(1, "s", "char[4], alignof(simt_align_1)"))
+
+    def test_with_a_body(self) -> None:
+        self.assertEqual("void f() { struct Named { int a; }; " + self.variable(1, "s", "Named[2]") + "; }",
+                         re.sub(" +", " ", self.rewritten("void f() { __shared__ struct Named { int a; } s[2]; }")))
+        self.assertIn("simt::shared<simt_type_1>",
+                      self.rewritten("void f() { __shared__ union { int a;\n float b; } s; }"))
+
+        self.assertIn("simt::shared<simt_type_1[2], 16>",
+                      self.rewritten("void f() { __shared__ alignas(16) struct { int a; } s[2]; }"))
+
+    def test_dynamic(self) -> None:
+        self.declared("extern __shared__ float s[]", "float* s = simt::dynamic_shared<float>()")
+        self.declared("extern __shared__ __align__(16) unsigned char s[]",
+                      "unsigned char* s = simt::dynamic_shared<unsigned char>()")
+        self.declared("extern volatile __shared__ int s[]", "volatile int* s = simt::dynamic_shared<volatile int>()")
+        self.declared("extern __shared__ float s[][32]", "auto* s = simt::dynamic_shared<float[32]>()")
+        self.declared("extern __shared__ Big s", "Big& s = *simt::dynamic_shared<Big>()")
+        self.check("namespace a { extern __shared__ T s[]; }", "namespace a { static simt::DynamicShared<T> s; }")
+
+    def test_macros(self) -> None:
+        self.check("#define SHARED __shared__\nvoid f() { SHARED int s; }",
+                   "#define SHARED\nvoid f() { " + self.variable(1, "s", "int") + "; }")
+        self.check("#define TILE(T) __shared__ T s[4]\n", "#define TILE(T) " + self.variable(1, "s", "T[4]") + "\n")
+
+    def test_elsewhere(self) -> None:
+        self.unchanged('// __shared__ int a;\nauto s = "__shared__ int x;"; int my__shared__;')
+        self.check("void f(__shared__ float* p);", "void f( float* p);")
+
+    def test_errors(self) -> None:
+        self.refused("\n__shared__ int x;", "a __shared__ variable outside of a function (x): a.cu:2")
+        self.refused("void f() {\n __shared__ int x = 1; }",
+                     "cannot read this __shared__ declaration (int x = 1): a.cu:2")
+
+
+class Variables(Rewriter):
+    def test_variables(self) -> None:
+        for text in ("__device__ int x;", "static __device__ float t[4] = {1, 2};", "__device__ volatile int x = 0;",
+                     "extern __device__ int x;", "__device__ float (*f)(float) = nullptr;",
+                     "__device__ A<int, 2> a{1};",
+                     "__align__(16) __device__ char b[32];", "__device__ const float* p;",
+                     "namespace a { __device__ T x; }",
+                     'extern "C" { __device__ int x; }', "int f(int);\n__device__ unsigned long long int x, y;",
+                     "__device__ void (*table[])(int) = {a, b};", "void f() { static __device__ int x; }"):
+            with self.subTest(text=text):
+                for word, macro in (("__device__", "DEVICE"), ("__managed__", "DEVICE"), ("__constant__", "CONSTANT")):
+                    self.check(text.replace("__device__", word), text.replace("__device__", f"SIMT_{macro}_VARIABLE"))
+        self.check("__device__ __managed__ int m;", "SIMT_DEVICE_VARIABLE  int m;")
+        self.check("__device__ __constant__ int m;", "SIMT_CONSTANT_VARIABLE  int m;")
+
+    def test_no_variables(self) -> None:
+        for text in ("__device__ int f();", "__device__ T f(int a = 1) { return a; }",
+                     "template <class T> __device__ T x;",
+                     "__host__ __device__ A operator=(A);",
+                     "struct S { static __device__ int x; __device__ S() : x{1} {} };",
+                     "__device__ constexpr int n = 4;", "__device__ const int n[] = {1};",
+                     "auto f = [=] __device__ { };",
+                     "auto f = [=] __device__(int x) { return x; };", "[[nodiscard]] __device__ int f();",
+                     "struct S { __device__ operator bool() const; __device__ ~S(); };", "__device__ auto f() -> int;",
+                     "__device__ void __launch_bounds__(4) f();", "f([&] __device__ { });"):
+            with self.subTest(text=text):
+                self.unchanged(text)
+
+
+class Kernels(Rewriter):
+    def test_arguments(self) -> None:
+        for before, after in (("k", 'simt::kernel(k, "k")'), ("(const void*)k", 'simt::kernel(k, "k")'),
+                              ("(void *)&k", 'simt::kernel(k, "k")'), ("k<a, 2>", 'simt::kernel(k<a, 2>, "k<a, 2>")'),
+                              ("reinterpret_cast<const void*>(k<2>)", 'simt::kernel(k<2>, "k<2>")'), ('"k"', '"k"'),
+                              ("nullptr", "nullptr")):
+            for form in ("cudaFuncSetAttribute(%s, a, b);", "cudaLaunchKernel(%s, g, b, p);",
+                         "cudaLaunchKernelEx(&c, %s, x);",
+                         "CHECK(cudaLaunchCooperativeKernel(%s, g, b, p));", "::cudaFuncGetAttributes(&a, %s);",
+                         "cudaOccupancyMaxPotentialBlockSize(&a, &b, %s, 0, 0);", "cudaFuncSetCacheConfig(%s, c);",
+                         "cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a, %s, 1, 0);",
+                         "cudaOccupancyMaxActiveClusters(&a, %s, &c);"):
+                with self.subTest(before=before, form=form):
+                    self.check(form % before, form % after)
+
+
+class Assembly(Rewriter):
+    def test_errors(self) -> None:
+        for asm in ("asm", "asm volatile", "__asm__ __volatile__"):
+            self.refused(f'__global__ void k() {{\n  {asm}("exit;"); }}', "inline PTX needs a GPU: a.cu:2")
+        self.unchanged('__device__ void f() { asm volatile("" ::: "memory"); }')
+        self.unchanged('inline void pause() { asm("pause"); }')
+
+    def test_conditions(self) -> None:
+        text = '__device__ void f();\n%s\nasm("exit;");\n#endif\n'
+        for condition in ("#ifndef SIMT", "#if !defined(SIMT)", "#if !defined SIMT && defined(X)",
+                          "#ifdef __CUDA_ARCH__",
+                          "#if __CUDA_ARCH__ >= 900", "#if X\n#elif !SIMT", "#ifdef SIMT\n#else", "#if 1\n#elif 1",
+                          "#if 0",
+                          "#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 800 || X > 2)",
+                          "#ifdef X\n#elif defined(SIMT)\n#else"):
+            with self.subTest(condition=condition):
+                self.unchanged(text % condition)
+        for condition in ("#ifdef SIMT", "#if X", "#ifndef X", "#if 1", "#if __has_include(<x>)", "#ifndef SIMT\n#else",
+                          "#if !defined(SIMT) || X", "#if X == 2 ? 1 : 0",
+                          "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ > 1"):
+            with self.subTest(condition=condition):
+                line = (text % condition).split("asm")[0].count("\n") + 1
+                self.refused(text % condition, f"inline PTX needs a GPU: a.cu:{line}")
+        self.check('#ifdef SIMT\n__device__ int x;\n#else\nasm("exit;"); k<<<\n#endif\n',
+                   '#ifdef SIMT\nSIMT_DEVICE_VARIABLE int x;\n#else\nasm("exit;"); k<<<\n#endif\n')
+
+
+class Includes(Rewriter):
+    def test_recursive(self) -> None:
+        done = self.run_it({"src/a.cu": '#include "b.cuh"\n#include "host.hpp"\n#include <d.cuh>\n#include "no.h"\n',
+                            "src/b.cuh": '#pragma once\n#include "c.cuh"\n',
+                            "src/c.cuh": '#include "b.cuh"\n__device__ int x;\n',
+                            "src/host.hpp": "int y;\n", "my inc/d.cuh": "__global__ void k() { __shared__ int s; }\n"},
+                           "-I", "my inc", "--depfile", "out.d")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        text = (self.folder / "out.cpp").read_text()
+        self.assertIn(f'#include "{self.folder}/src/host.hpp"', text)
+        self.assertIn('#include "no.h"', text)
+        copies = sorted((self.folder / "out.cpp.includes").iterdir())
+        self.assertEqual(["b.cuh", "c.cuh", "d.cuh"], sorted(p.name[9:] for p in copies))
+        by_name = {p.name[9:]: p for p in copies}
+        self.assertIn(f'#include "{by_name["b.cuh"]}"', text)
+        self.assertIn(f'#include "{by_name["d.cuh"]}"', text)
+        self.assertIn(f'#include "{by_name["c.cuh"]}"', by_name["b.cuh"].read_text())
+        self.assertIn("SIMT_DEVICE_VARIABLE int x;", by_name["c.cuh"].read_text())
+        self.assertTrue(by_name["c.cuh"].read_text().startswith(f'#line 1 "{self.folder}/src/c.cuh"\n'))
+        rule = (self.folder / "out.d").read_text()
+        self.assertTrue(rule.startswith(f"{self.folder}/out.cpp:"))
+        for name in ("src/a.cu", "src/b.cuh", "src/c.cuh", "src/host.hpp", "my\\ inc/d.cuh"):
+            self.assertIn(f"{self.folder}/{name}", rule)
+
+    def test_errors_name_the_header(self) -> None:
+        done = self.run_it({"a.cu": '#include "b.cuh"\n', "b.cuh": '\n__device__ void f() { asm("exit;"); }\n'})
+        self.assertEqual((1, f"inline PTX needs a GPU: {self.folder}/b.cuh:2\n"), (done.returncode, done.stderr))
+        self.assertFalse((self.folder / "out.cpp").exists())
+        self.assertFalse((self.folder / "out.cpp.includes").exists())
+
+    def test_byte_order_mark_and_line_ends(self) -> None:
+        done = self.run_it({"a.cu": "\ufeffint x;\r\nk<<<1>>>();\r\n"})
+        self.assertEqual((1, "a launch has 2 to 4 values in <<< >>>, not 1: a.cu:2\n"), (done.returncode, done.stderr))
+
+    def test_what_was_written_before_stays(self) -> None:
+        done = self.run_it({"a.cu": "\nk<<<1>>>();", "out.cpp": "of before"})
+        self.assertEqual((1, "", "a launch has 2 to 4 values in <<< >>>, not 1: a.cu:2\n"),
+                         (done.returncode, done.stdout, done.stderr))
+        self.assertEqual("of before", (self.folder / "out.cpp").read_text())
+        self.assertEqual({"a.cu", "out.cpp"}, {p.name for p in self.folder.iterdir()})
+
+    def test_output(self) -> None:
+        for text in ("int x;\n", "__device__ int x;\n"):
+            done = self.run_it({"a.cu": text})
+            self.assertEqual((0, "", ""), (done.returncode, done.stdout, done.stderr))
+            head, line, rest = (self.folder / "out.cpp").read_text().split("\n", 2)
+            self.assertEqual(("#include <cuda_runtime.h>", '#line 1 "a.cu"'), (head, line))
+            self.assertEqual(text.replace("__device__", "SIMT_DEVICE_VARIABLE"), rest)
+
+    def test_missing_file(self) -> None:
+        command = [sys.executable, str(SIMT / "rewrite.py"), "none.cu", "-o", "none.cpp"]
+        done = subprocess.run(command, cwd=str(self.folder), stderr=subprocess.PIPE, text=True)
+        self.assertEqual((2, "rewrite.py: none.cu: No such file or directory\n"), (done.returncode, done.stderr))
+        self.assertFalse((self.folder / "none.cpp").exists())
+
+
+class Sources(Rewriter):
+    def test_torture(self) -> None:
+        done = self.run_it({"a.cu": TORTURE})
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.compile()
+
+    def test_the_course(self) -> None:
+        sources = [p for folder in ("chapters", "common", "tests") for p in sorted((ROOT / folder).rglob("*.cu"))
+                   if not {"my", "build"} & set(p.relative_to(ROOT).parts)]
+        self.assertTrue(sources)
+        for source in sources:
+            with self.subTest(source=str(source.relative_to(ROOT))):
+                done = subprocess.run(
+                    [sys.executable, str(SIMT / "rewrite.py"), str(source), "-o", str(self.folder / "out.cpp"), "-I",
+                     str(ROOT / "common")], stderr=subprocess.PIPE, text=True)
+                if source.name in NEEDS_A_GPU:
+                    line = 1 + source.read_text().split("asm")[0].count("\n")
+                    self.assertEqual((1, f"inline PTX needs a GPU: {source}:{line}\n"), (done.returncode, done.stderr))
+                else:
+                    self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+
+@unittest.skipUnless(shutil.which("cmake"), "no cmake")
+class Project(Rewriter):
+    """simt.cmake in a project of somebody else."""
+
+    def cmake(self, *options: str, code: int = 0) -> str:
+        done = subprocess.run(["cmake", *options], cwd=str(self.folder), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(code == 0, done.returncode == 0, done.stdout)
+        return done.stdout
+
+    def test_build_and_run(self) -> None:
+        files = {"CMakeLists.txt": PROJECT.replace("@SIMT@", str(SIMT)),
+                 "main.cpp": "void run();\nint main() { run(); }\n",
+                 "sub/memory.cu": PROGRAM, "my inc/tile.cuh": "#define TILE(T, n) __shared__ T tile[n][n + 1]\n"}
+        for name, text in files.items():
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            (self.folder / name).write_text(text)
+        self.cmake("-S", ".", "-B", "build")
+        self.assertEqual(2, self.cmake("--build", "build").count("Rewriting memory.cu"))
+        for name in ("checked", "fast"):
+            done = subprocess.run([str(self.folder / "build" / name)], stdout=subprocess.PIPE, text=True)
+            self.assertEqual((0, "cudaSuccess\n37 6 6 320 4\n"), (done.returncode, done.stdout))
+        self.assertNotIn("Rewriting", self.cmake("--build", "build"))
+        header = self.folder / "my inc" / "tile.cuh"
+        header.write_text("#define TILE(T, n) __shared__ T tile[n]\n\n__device__ void f() { asm(\"exit;\"); }\n")
+        os.utime(header, (time.time() + 2,) * 2)
+        self.assertIn(f"inline PTX needs a GPU: {header}:3\n", self.cmake("--build", "build", code=1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,390 @@
+// The host API: memory, streams, events, queries, errors. What an error is and when it is reported
+// follows CUDA's documentation.
+#include <cstring>
+#include <string>
+
+#include "simt_test.hpp"
+
+namespace {
+
+using simt_test::Array;
+using simt_test::iota;
+
+class Memory : public simt_test::Device {};
+class Streams : public simt_test::Device {};
+class Queries : public simt_test::Device {};
+class LaunchError : public simt_test::Device {};
+class StickyError : public simt_test::Device {};
+
+__global__ void fill(int* data, int value) { data[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+__global__ void add(int* data, int value) { data[blockIdx.x * blockDim.x + threadIdx.x] += value; }
+
+__global__ void nothing() {}
+
+// ---- Memory ----
+
+TEST_F(Memory, copies_in_every_direction) {
+  const auto in = iota<int>(100);
+  std::vector<int> out(100);
+  int *a = nullptr, *b = nullptr;
+  ASSERT_EQ(cudaMalloc(&a, 400), cudaSuccess);
+  ASSERT_EQ(cudaMalloc((void**)&b, 400), cudaSuccess);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a) % 256, 0u);
+  EXPECT_EQ(cudaMemcpy(a, in.data(), 400, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(b, a, 400, cudaMemcpyDeviceToDevice), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(out.data(), b, 400, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(out, in);
+  std::vector<int> host(100);
+  EXPECT_EQ(cudaMemcpy(host.data(), in.data(), 400, cudaMemcpyHostToHost), cudaSuccess);
+  EXPECT_EQ(host, in);
+  EXPECT_EQ(cudaMemset(b, 0xff, 200), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(out.data(), b, 400, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(out[49], -1);
+  EXPECT_EQ(out[50], 50);
+  EXPECT_EQ(cudaFree(a), cudaSuccess);
+  EXPECT_EQ(cudaFree(b), cudaSuccess);
+  EXPECT_EQ(cudaFree(nullptr), cudaSuccess);
+  expect_clean();
+}
+TEST_F(Memory, rows_with_a_pitch) {
+  char* d = nullptr;
+  std::size_t pitch = 0;
+  ASSERT_EQ(cudaMallocPitch(&d, &pitch, 30, 5), cudaSuccess);
+  EXPECT_GE(pitch, 30u);
+  std::vector<char> in(5 * 40), out(5 * 30, 0);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<char>(i);
+  EXPECT_EQ(cudaMemcpy2D(d, pitch, in.data(), 40, 30, 5, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(cudaMemset2D(d + 10, pitch, 7, 2, 5), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy2DAsync(out.data(), 30, d, pitch, 30, 5, cudaMemcpyDeviceToHost, nullptr),
+            cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out[4 * 30 + 9], static_cast<char>(169));
+  EXPECT_EQ(out[4 * 30 + 10], 7);
+  EXPECT_EQ(out[4 * 30 + 12], static_cast<char>(172));
+  EXPECT_EQ(cudaMemcpy2D(out.data(), 20, d, pitch, 30, 5, cudaMemcpyDeviceToHost),
+            cudaErrorInvalidPitchValue)
+      << "rows are wider than their pitch";
+  cudaGetLastError();
+  cudaFree(d);
+}
+TEST_F(Memory, pinned_managed_and_stream_ordered) {
+  int *pinned = nullptr, *also = nullptr, *managed = nullptr, *ordered = nullptr, *view = nullptr;
+  ASSERT_EQ(cudaMallocHost(&pinned, 128), cudaSuccess);
+  ASSERT_EQ(cudaHostAlloc(&also, 128, cudaHostAllocMapped), cudaSuccess);
+  ASSERT_EQ(cudaMallocManaged(&managed, 128), cudaSuccess);
+  ASSERT_EQ(cudaMallocAsync(&ordered, 128, nullptr), cudaSuccess);
+  ASSERT_EQ(cudaHostGetDevicePointer(&view, also, 0), cudaSuccess);
+  fill<<<1, 32>>>(ordered, 5);
+  fill<<<1, 32>>>(view, 6);
+  fill<<<1, 32>>>(managed, 7);
+  ASSERT_EQ(cudaMemcpyAsync(pinned, ordered, 128, cudaMemcpyDeviceToHost, nullptr), cudaSuccess);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(pinned[31] * 100 + also[31] * 10 + managed[31], 567);
+  EXPECT_EQ(cudaFreeAsync(ordered, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(also), cudaSuccess);
+  EXPECT_EQ(cudaFree(managed), cudaSuccess);
+  expect_clean();
+}
+TEST_F(Memory, free_and_total) {
+  std::size_t before = 0, after = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
+  EXPECT_LE(before, total);
+  EXPECT_GT(before, 0u);
+  Array<char> data(64 << 20);
+  ASSERT_EQ(cudaMemGetInfo(&after, &total), cudaSuccess);
+  EXPECT_GE(before - after, std::size_t(64) << 20);
+}
+TEST_F(Memory, kinds_of_pointers) {
+  cudaPointerAttributes attributes{};
+  Array<int> device(4);
+  int* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 16), cudaSuccess);
+  int host = 0;
+  EXPECT_EQ(cudaPointerGetAttributes(&attributes, device.get()), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+  EXPECT_EQ(cudaPointerGetAttributes(&attributes, managed), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeManaged);
+  EXPECT_EQ(cudaPointerGetAttributes(&attributes, &host), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeUnregistered);
+  cudaFree(managed);
+}
+TEST_F(Memory, wrong_calls) {
+  int* p = nullptr;
+  EXPECT_EQ(cudaMalloc(&p, std::size_t(1) << 60), cudaErrorMemoryAllocation);
+  EXPECT_EQ(p, nullptr);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "it does not stick";
+  ASSERT_EQ(cudaMalloc(&p, 64), cudaSuccess);
+  int host[64] = {};
+  EXPECT_EQ(cudaMemcpy(p, host, 256, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemset(p, 0, 65), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(p), cudaSuccess);
+  EXPECT_EQ(cudaFree(p), cudaErrorInvalidValue) << "freed twice";
+  EXPECT_EQ(cudaFree(host), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  simt::take_findings();
+}
+
+// ---- Streams and events ----
+
+__global__ void copy_one(const int* from, int* to) { *to = *from + 1; }
+void CUDART_CB count_call(void* data) { ++*static_cast<int*>(data); }
+TEST_F(Streams, order_and_events) {
+  cudaStream_t one, two;
+  cudaEvent_t start, stop;
+  ASSERT_EQ(cudaStreamCreate(&one), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaEventCreate(&start), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&stop, cudaEventDefault), cudaSuccess);
+  Array<int> data(3, 0);
+  EXPECT_EQ(cudaEventRecord(start, one), cudaSuccess);
+  copy_one<<<1, 1, 0, one>>>(data.get(), data.get() + 1);
+  EXPECT_EQ(cudaEventRecord(stop, one), cudaSuccess);
+  EXPECT_EQ(cudaStreamWaitEvent(two, stop, 0), cudaSuccess);
+  copy_one<<<1, 1, 0, two>>>(data.get() + 1, data.get() + 2);
+  int calls = 0;
+  EXPECT_EQ(cudaLaunchHostFunc(two, count_call, &calls), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(two), cudaSuccess);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(cudaStreamQuery(two), cudaSuccess);
+  EXPECT_EQ(cudaEventSynchronize(stop), cudaSuccess);
+  EXPECT_EQ(cudaEventQuery(stop), cudaSuccess);
+  float ms = -1;
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaSuccess);
+  EXPECT_GE(ms, 0);
+  EXPECT_EQ(data.host()[2], 2);
+  cudaEvent_t never, quick;
+  ASSERT_EQ(cudaEventCreate(&never), cudaSuccess);
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, never), cudaErrorInvalidResourceHandle)
+      << "not recorded";
+  ASSERT_EQ(cudaEventCreateWithFlags(&quick, cudaEventDisableTiming), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(quick, one), cudaSuccess);
+  EXPECT_EQ(cudaEventElapsedTime(&ms, start, quick), cudaErrorInvalidResourceHandle);
+  cudaGetLastError();
+  for (cudaEvent_t e : {start, stop, never, quick}) EXPECT_EQ(cudaEventDestroy(e), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(one), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(two), cudaSuccess);
+  expect_clean();
+}
+
+// ---- Queries ----
+
+template <int threads>
+__global__ void __launch_bounds__(threads) with_shared(int* out) {
+  __shared__ int s[256];
+  s[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[0];
+}
+__global__ void with_dynamic(int* out, int last) {
+  extern __shared__ char s2[];
+  s2[last] = 1;
+  *out = s2[last];
+}
+TEST_F(Queries, device_properties) {
+  int count = 0, device = -1, value = 0;
+  EXPECT_EQ(cudaGetDeviceCount(&count), cudaSuccess);
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
+  EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cudaSetDevice(1), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+  cudaDeviceProp p;
+  ASSERT_EQ(cudaGetDeviceProperties(&p, 0), cudaSuccess);
+  EXPECT_EQ(p.warpSize, 32);
+  EXPECT_EQ(p.maxThreadsPerBlock, 1024);
+  EXPECT_EQ(p.maxThreadsDim[2], 64);
+  EXPECT_EQ(p.maxGridSize[0], 2147483647);
+  EXPECT_EQ(p.maxGridSize[1], 65535);
+  EXPECT_EQ(p.sharedMemPerBlock, 48u << 10);
+  EXPECT_EQ(p.sharedMemPerBlockOptin, 227u << 10);
+  EXPECT_GT(p.multiProcessorCount, 0);
+  EXPECT_GT(std::strlen(p.name), 0u);
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 0), cudaSuccess);
+  EXPECT_EQ(value, 32);
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0), cudaSuccess);
+  EXPECT_EQ(value, p.multiProcessorCount);
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrCooperativeLaunch, 0), cudaSuccess);
+  EXPECT_EQ(value, 1);
+  EXPECT_EQ(cudaDriverGetVersion(&value), cudaSuccess);
+  EXPECT_GE(value, 12000);
+  EXPECT_EQ(cudaRuntimeGetVersion(&value), cudaSuccess);
+}
+TEST_F(Queries, occupancy) {
+  int blocks = 0, grid = 0, block = 0;
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, fill, 256, 0), cudaSuccess);
+  EXPECT_GT(blocks, 0);
+  EXPECT_LE(blocks, 8);
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, fill, 1024, 0), cudaSuccess);
+  EXPECT_GE(blocks, 1);
+  EXPECT_LE(blocks, 2);
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, with_dynamic, 32, 48 << 10),
+            cudaSuccess);
+  EXPECT_LE(blocks, 5) << "shared memory is the limit";
+  EXPECT_EQ(cudaOccupancyMaxPotentialBlockSize(&grid, &block, fill, 0, 0), cudaSuccess);
+  EXPECT_GE(block, 32);
+  EXPECT_LE(block, 1024);
+  EXPECT_GE(grid, 1);
+  cudaFuncAttributes attributes;
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, with_shared<64>), cudaSuccess);
+  EXPECT_GE(attributes.maxThreadsPerBlock, 64);
+}
+TEST_F(Queries, error_texts) {
+  EXPECT_STREQ(cudaGetErrorName(cudaSuccess), "cudaSuccess");
+  EXPECT_STREQ(cudaGetErrorName(cudaErrorInvalidConfiguration), "cudaErrorInvalidConfiguration");
+  EXPECT_STREQ(cudaGetErrorString(cudaSuccess), "no error");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorInvalidConfiguration), "invalid configuration argument");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorIllegalAddress),
+               "an illegal memory access was encountered");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorMisalignedAddress), "misaligned address");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorAssert), "device-side assert triggered");
+  EXPECT_STREQ(cudaGetErrorString(cudaErrorNotReady), "device not ready");
+  EXPECT_STREQ(cudaGetErrorString(static_cast<cudaError_t>(123456)), "unrecognized error code");
+  EXPECT_EQ(cudaErrorInvalidValue, 1);
+  EXPECT_EQ(cudaErrorMemoryAllocation, 2);
+  EXPECT_EQ(cudaErrorInvalidConfiguration, 9);
+  EXPECT_EQ(cudaErrorIllegalAddress, 700);
+  EXPECT_EQ(cudaErrorLaunchTimeout, 702);
+  EXPECT_EQ(cudaErrorAssert, 710);
+  EXPECT_EQ(cudaErrorMisalignedAddress, 716);
+  EXPECT_EQ(cudaErrorLaunchFailure, 719);
+}
+
+// ---- Launches that are refused ----
+
+#define EXPECT_REFUSED(error, ...)                                       \
+  do {                                                                   \
+    __VA_ARGS__;                                                         \
+    EXPECT_EQ(cudaPeekAtLastError(), error) << #__VA_ARGS__;             \
+    EXPECT_EQ(cudaGetLastError(), error) << "peeking does not clear";    \
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "getting clears";      \
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << "nothing sticks"; \
+  } while (false)
+
+TEST_F(LaunchError, configurations) {
+  Array<int> data(2048, 1);
+  int* p = data.get();
+  EXPECT_REFUSED(cudaErrorInvalidConfiguration, (fill<<<1, 1025>>>(p, 2)));
+  EXPECT_REFUSED(cudaErrorInvalidConfiguration, (fill<<<0, 32>>>(p, 2)));
+  EXPECT_REFUSED(cudaErrorInvalidConfiguration, (fill<<<1, 0>>>(p, 2)));
+  EXPECT_REFUSED(cudaErrorInvalidConfiguration, (fill<<<dim3(1, 0, 1), 32>>>(p, 2)));
+  EXPECT_REFUSED(cudaErrorInvalidConfiguration, (fill<<<1, dim3(32, 33)>>>(p, 2)));
+  EXPECT_REFUSED(cudaErrorInvalidConfiguration, (fill<<<1, dim3(1, 1, 65)>>>(p, 2)));
+  EXPECT_REFUSED(cudaErrorInvalidConfiguration, (fill<<<dim3(1, 65536), 1>>>(p, 2)));
+  EXPECT_REFUSED(cudaErrorInvalidConfiguration, (fill<<<dim3(1, 1, 65536), 1>>>(p, 2)));
+  EXPECT_REFUSED(cudaErrorInvalidConfiguration, (fill<<<dim3(1u << 31), 1>>>(p, 2)));
+  EXPECT_EQ(data.host(), std::vector<int>(2048, 1)) << "none of them ran";
+  nothing<<<1, dim3(1, 1, 64)>>>();
+  nothing<<<dim3(1, 65535), dim3(1, 1)>>>();
+  fill<<<1, 1024>>>(p, 3);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  expect_clean();
+}
+TEST_F(LaunchError, shared_memory) {
+  Array<int> data(1);
+  int* p = data.get();
+  EXPECT_REFUSED(cudaErrorInvalidValue, (with_dynamic<<<1, 1, (48 << 10) + 1>>>(p, 0)));
+  with_dynamic<<<1, 1, 48 << 10>>>(p, (48 << 10) - 1);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  ASSERT_EQ(
+      cudaFuncSetAttribute(with_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10),
+      cudaSuccess);
+  with_dynamic<<<1, 1, 100 << 10>>>(p, (100 << 10) - 1);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_REFUSED(cudaErrorInvalidValue, (with_dynamic<<<1, 1, (100 << 10) + 1>>>(p, 0)));
+  EXPECT_EQ(
+      cudaFuncSetAttribute(with_dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 228 << 10),
+      cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  ASSERT_EQ(cudaFuncSetAttribute((const void*)with_shared<32>,
+                                 cudaFuncAttributePreferredSharedMemoryCarveout, 50),
+            cudaSuccess);
+  expect_clean();
+}
+TEST_F(LaunchError, launch_by_pointer) {
+  Array<int> data(64, 0);
+  int *p = data.get(), value = 4;
+  void* arguments[] = {&p, &value};
+  EXPECT_EQ(cudaLaunchKernel((const void*)fill, dim3(2), dim3(32), arguments, 0, nullptr),
+            cudaSuccess);
+  EXPECT_EQ(data.host(), std::vector<int>(64, 4));
+  EXPECT_EQ(cudaLaunchKernel((const void*)fill, dim3(2), dim3(1025), arguments, 0, nullptr),
+            cudaErrorInvalidConfiguration);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(2);
+  config.blockDim = dim3(32);
+  EXPECT_EQ(cudaLaunchKernelEx(&config, fill, p, 6), cudaSuccess);
+  EXPECT_EQ(data.host(), std::vector<int>(64, 6));
+  config.blockDim = dim3(0);
+  EXPECT_EQ(cudaLaunchKernelEx(&config, fill, p, 6), cudaErrorInvalidConfiguration);
+  cudaGetLastError();
+  expect_clean();
+}
+TEST_F(LaunchError, errors_of_calls_do_not_hide_launches) {
+  Array<int> data(32, 0);
+  EXPECT_EQ(cudaSetDevice(9), cudaErrorInvalidDevice);
+  fill<<<1, 32>>>(data.get(), 1);
+  EXPECT_EQ(data.host(), std::vector<int>(32, 1)) << "it ran";
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice) << "and the error is still there";
+}
+
+// ---- Errors of kernels ----
+
+__global__ void out_of_bounds(int* p) { p[1 << 20] = 1; }
+TEST_F(StickyError, every_call_reports_it) {
+  Array<int> data(32, 0);
+  cudaStream_t stream;
+  cudaEvent_t event;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  out_of_bounds<<<1, 1>>>(data.get());
+  int host = 0;
+  EXPECT_EQ(cudaMemcpy(&host, data, 4, cudaMemcpyDeviceToHost), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress) << "getting does not clear this one";
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaEventRecord(event, stream), cudaErrorIllegalAddress);
+  int* p = nullptr;
+  EXPECT_EQ(cudaMalloc(&p, 4), cudaErrorIllegalAddress);
+  fill<<<1, 32>>>(data.get(), 1);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorIllegalAddress);
+  EXPECT_NE(simt::sticky_error(), 0);
+  simt::take_findings();
+}
+TEST_F(StickyError, is_not_reported_by_the_launch) {
+  Array<int> data(32, 0);
+  out_of_bounds<<<1, 1>>>(data.get());
+  // On a GPU the kernel has not run yet: a check right behind the launch says nothing. Here the
+  // rule is "by the next call that waits".
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  simt::take_findings();
+}
+__global__ void trap() { __trap(); }
+TEST_F(StickyError, trap) {
+  trap<<<1, 1>>>();
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+  simt::take_findings();
+}
+TEST_F(StickyError, the_other_threads_stop) {
+  Array<int> data(32, 0);
+  out_of_bounds<<<64, 256>>>(data.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  EXPECT_LE(simt::take_findings().size(), 16u) << "not one for each of the 16384 threads";
+}
+
+TEST_F(StickyError, add_is_used) {
+  Array<int> data(32, 1);
+  add<<<1, 32>>>(data.get(), 2);
+  EXPECT_EQ(data.first(), 3);
+  expect_clean();
+}
+
+}  // namespace
