@@ -1,12 +1,9 @@
 #include "anchors.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <cstdio>
 
-#include "check.hpp"
 #include "device_ops.hpp"
 #include "input.hpp"
-#include "measure.hpp"
 
 namespace course {
 
@@ -53,64 +50,6 @@ Version read_version(const std::string& id, Role role) {
             return launch_read(a.in<float>(0), static_cast<float*>(a.inputs[0]), p.n(), a.stream);
           },
           role};
-}
-
-namespace {
-
-double empty_kernel_seconds(Bench& bench) {
-  constexpr int launches = 1000;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  // the first launch loads the module: that must not happen while capturing
-  COURSE_CHECK(launch_empty(bench.stream()));
-  COURSE_CHECK(cudaStreamBeginCapture(bench.stream(), cudaStreamCaptureModeThreadLocal));
-  for (int k = 0; k < launches; ++k) COURSE_CHECK(launch_empty(bench.stream()));
-  COURSE_CHECK(cudaStreamEndCapture(bench.stream(), &graph));
-  COURSE_CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  std::vector<double> samples;
-  for (int k = 0; k < 12; ++k) {
-    bench.hold(50e-6);
-    bench.timer().start(bench.stream());
-    COURSE_CHECK(cudaGraphLaunch(exec, bench.stream()));
-    samples.push_back(bench.timer().stop(bench.stream()) / launches);
-  }
-  COURSE_CHECK(cudaGraphExecDestroy(exec));
-  COURSE_CHECK(cudaGraphDestroy(graph));
-  return statistics(samples).median;
-}
-
-}  // namespace
-
-Anchors measure_anchors(Bench& bench, const Plan& plan, std::int64_t bytes) {
-  const Size size{{{"n", bytes / 8 / 4 * 4}}};
-  const CopyProblem copy(size, 1, Input::random);
-  const ReadProblem read(size, 1, Input::random);
-  const Version versions[] = {read_version("read", Role::limit), copy_version("copy", Role::limit),
-                              bulk_copy_version("bulk", Role::limit),
-                              memcpy_version("cudaMemcpy", Role::limit)};
-  auto copy_sets = std::make_shared<Sets>(copy, bench.device().l2_bytes, bench.stream());
-  std::vector<std::unique_ptr<Row>> rows;
-  for (const Version& version : versions) {
-    const Problem& problem = &version == versions ? static_cast<const Problem&>(read) : copy;
-    auto row = std::make_unique<Row>(version, problem, copy_sets, bench);
-    if (row->launch_once() == cudaErrorNotSupported) continue;  // bulk copies on an older GPU
-    row->prepare(plan);
-    rows.push_back(std::move(row));
-  }
-  measure_in_turn(rows, plan, [](int, int) { return true; });
-
-  Anchors anchors;
-  for (const auto& row : rows) {
-    const double gbs = row->problem().bytes() / row->summary().median * 1e-9;
-    if (row->version().id == "read") {
-      anchors.read_gbs = gbs;
-    } else if (gbs > anchors.copy_gbs) {
-      anchors.copy_gbs = gbs;
-      anchors.copy_by = row->version().title;
-    }
-  }
-  anchors.empty_kernel_s = empty_kernel_seconds(bench);
-  return anchors;
 }
 
 Limit memory_limit(const Anchors& anchors, const Problem& problem) {

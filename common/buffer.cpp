@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "check.hpp"
+#ifdef SIMT
+#include "simt/memory.hpp"
+#endif
 
 namespace course {
 
@@ -24,6 +27,9 @@ Buffer::Buffer(Buffer&& other) noexcept
 void Buffer::poison(cudaStream_t stream) {
   if (bytes_ == 0 || under_initcheck()) return;
   COURSE_CHECK(cudaMemsetAsync(data_, 0xFF, bytes_, stream));
+#ifdef SIMT  // and nobody has written it: who reads it is found, whatever comes of it
+  simt::set_state(reinterpret_cast<std::uintptr_t>(data_), bytes_, true);
+#endif
 }
 
 bool under_initcheck() {

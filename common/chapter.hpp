@@ -39,9 +39,10 @@ const char* name_of(Role role);
 
 /// What a version needs beyond any CUDA GPU.
 struct Needs {
-  int capability = 0;              ///< 90: compute capability 9.0 or later
-  bool capturable = true;          ///< false: measured by plain launches, not by graph replay
-  std::int64_t max_n = INT64_MAX;  ///< largest dimension "n"
+  int capability = 0;                   ///< 90: compute capability 9.0 or later
+  bool capturable = true;               ///< false: measured by plain launches, not by graph replay
+  std::int64_t max_n = INT64_MAX;       ///< largest dimension "n"
+  const char* library = "its library";  ///< of a peer: what it calls
 };
 
 using MakeProblem = std::function<std::unique_ptr<Problem>(const Size&, std::uint64_t seed, Input)>;
@@ -96,7 +97,10 @@ struct Study {
   std::vector<Version> versions;
   std::vector<Size> sizes;       ///< measured sizes
   std::vector<Size> test_sizes;  ///< sizes of the correctness tests
-  std::string axis = {};         ///< the dimension that the plot has on x; empty: bars
+  /// Sizes of a run on the CPU backend. Empty: the measured ones, made smaller until the largest
+  /// array has at most 2^20 elements.
+  std::vector<Size> cpu_sizes = {};
+  std::string axis = {};  ///< the dimension that the plot has on x; empty: bars
   std::string axis_label = {};
   bool log_axis = true;
   std::function<Limit(const Anchors&, const Problem&)> limit = memory_limit;

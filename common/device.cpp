@@ -79,6 +79,9 @@ Device open_device(int index) {
   device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   device.peak_dram_gbs = peak_dram_gbs(index);
   device.display_timeout = attribute(cudaDevAttrKernelExecTimeout, index) != 0;
+#ifdef SIMT
+  device.simulated = true;
+#endif
   device.driver = version_text(driver);
   device.runtime = version_text(runtime);
   return device;

@@ -16,6 +16,7 @@ struct Device {
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::optional<double> peak_dram_gbs;  ///< 2 x memory clock x bus width, both by attribute
+  bool simulated = false;               ///< the CPU backend
   bool display_timeout = false;         ///< a kernel that runs for seconds is stopped
   std::string driver, runtime;          ///< "13.0"
 

@@ -4,43 +4,18 @@
 
 #include "check.hpp"
 #include "device.hpp"
-#include "measure.hpp"
-#include "options.hpp"
-#include "report.hpp"
 #include "verify.hpp"
 
 namespace course {
-namespace {
 
 int not_yet(const std::string& why) {
   std::printf("NOT YET: %s\n", why.c_str());
   return 1;
 }
 
-Result measured_result(const Row& row) {
-  Result result;
-  result.version = row.version().id;
-  result.size = row.problem().size();
-  result.seconds = row.seconds();
-  result.work = row.problem().work();
-  result.verified = true;
-  return result;
-}
+namespace {
 
-/// The largest size that fits: halves the first dimension until it does.
-Size fitting(const Exercise& exercise, const Device& device) {
-  const std::int64_t free = free_device_bytes();
-  Size size = exercise.size;
-  const auto needed = [&] {
-    return Sets::bytes_needed(*exercise.make(size, 1, Input::random), device.l2_bytes);
-  };
-  while (size.dimensions[0].second > 1024 && needed() > free / 2) {
-    size.dimensions[0].second /= 2;
-  }
-  return size;
-}
-
-int check_and_measure(const Exercise& exercise, const Options& options) {
+int check_and_judge(const Exercise& exercise, const Options& options) {
   const Device device = open_device(options.device);
   std::printf("%s, exercise %d, on %s\n", exercise.chapter.c_str(), exercise.number,
               device.name.c_str());
@@ -55,39 +30,16 @@ int check_and_measure(const Exercise& exercise, const Options& options) {
       }
     }
   }
-  std::printf("right at all %zu sizes; measuring ...\n", exercise.test_sizes.size());
+  std::printf("right at all %zu sizes\n", exercise.test_sizes.size());
   if (options.check_only) return 0;
-
-  Bench bench(device);
-  const auto problem = exercise.make(fitting(exercise, device), options.seed, Input::random);
-  auto sets = std::make_shared<Sets>(*problem, device.l2_bytes, bench.stream());
-  std::vector<std::unique_ptr<Row>> rows;
-  for (const Version* version : {&exercise.reference, &exercise.yours}) {
-    rows.push_back(std::make_unique<Row>(*version, *problem, sets, bench));
-    rows.back()->prepare(Plan{});
-  }
-  measure_in_turn(rows, Plan{}, [](int, int) { return true; });
-  Study study;
-  std::fputs(table_header(study, problem->work().unit).c_str(), stdout);
-  const Result reference = measured_result(*rows[0]), yours = measured_result(*rows[1]);
-  std::fputs(table_row(study, reference, 0).c_str(), stdout);
-  std::fputs(table_row(study, yours, reference.rate()).c_str(), stdout);
-  const double ratio = yours.rate() / reference.rate();
-  if (ratio < exercise.least_ratio) {
-    char why[120];
-    std::snprintf(why, sizeof why, "%.2fx of %s, and it takes %.2fx", ratio,
-                  reference.version.c_str(), exercise.least_ratio);
-    return not_yet(why);
-  }
-  std::printf("PASSED\n");
-  return 0;
+  return judge_speed(exercise, options, device);
 }
 
 }  // namespace
 
 int run_exercise(int argc, char** argv, const Exercise& exercise) {
-  return run_reporting_errors(
-      exercise.chapter, [&] { return check_and_measure(exercise, parse_options(argc, argv)); });
+  return run_reporting_errors(exercise.chapter,
+                              [&] { return check_and_judge(exercise, parse_options(argc, argv)); });
 }
 
 }  // namespace course

@@ -7,6 +7,8 @@
 
 #include "anchors.hpp"
 #include "chapter.hpp"
+#include "device.hpp"
+#include "options.hpp"
 
 namespace course {
 
@@ -22,7 +24,12 @@ struct Exercise {
 };
 
 /// Checks the learner's version on every size, measures both versions in turn, prints the table and
-/// one last line: PASSED, or NOT YET with the reason. Returns 0 only for PASSED.
+/// one last line: PASSED, or NOT YET with the reason. Returns 0 only for PASSED; 3 on the CPU
+/// backend for a version that is right and has to be fast, too.
 int run_exercise(int argc, char** argv, const Exercise& exercise);
+
+/// Its parts. Each backend links its own judge_speed().
+int not_yet(const std::string& why);
+int judge_speed(const Exercise& exercise, const Options& options, const Device& device);
 
 }  // namespace course

@@ -143,33 +143,6 @@ void Sets::poison_outputs(int set, cudaStream_t stream) {
   }
 }
 
-// ---- References ----
-
-References::References(const Problem& problem, cudaStream_t stream) : outputs_(problem.outputs()) {
-  for (std::size_t k = 0; k < outputs_.size(); ++k) {
-    const int output = static_cast<int>(k);
-    tolerances_.push_back(problem.tolerance(output));
-    std::vector<double> values(static_cast<std::size_t>(outputs_[k].count));
-    problem.expected(output, values.data());
-    values_.emplace_back(values.size() * sizeof(double));
-    if (values.empty()) continue;
-    COURSE_CHECK(cudaMemcpyAsync(values_.back().data(), values.data(), values_.back().bytes(),
-                                 cudaMemcpyHostToDevice, stream));
-    COURSE_CHECK(cudaStreamSynchronize(stream));
-  }
-}
-
-std::string References::mismatch(const Arguments& arguments, double* largest_error) const {
-  for (std::size_t k = 0; k < outputs_.size(); ++k) {
-    const Mismatch found =
-        compare(outputs_[k], arguments.outputs[k], static_cast<const double*>(values_[k].data()),
-                tolerances_[k], arguments.stream);
-    if (largest_error) *largest_error = std::max(*largest_error, found.largest_error);
-    if (!found.ok()) return text(found, outputs_[k].count, outputs_[k].name);
-  }
-  return "";
-}
-
 // ---- Bench ----
 
 Bench::Bench(const Device& device)

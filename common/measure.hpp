@@ -14,6 +14,7 @@
 #include "buffer.hpp"
 #include "chapter.hpp"
 #include "device.hpp"
+#include "launch_shape.hpp"
 #include "statistics.hpp"
 #include "timer.hpp"
 
@@ -37,7 +38,7 @@ class Sets {
   /// Allocates one piece of memory, fills the inputs. \throws Error when it does not fit.
   Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream);
 
-  /// Device bytes that Sets and References of this problem will ask for.
+  /// Device bytes that Sets and References (verify.hpp) of this problem will ask for.
   static std::int64_t bytes_needed(const Problem& problem, std::int64_t l2_bytes);
 
   int count() const { return count_; }
@@ -53,28 +54,6 @@ class Sets {
   std::vector<std::int64_t> output_bytes_;
   std::int64_t stride_ = 0;
   std::unique_ptr<Buffer> memory_;
-};
-
-/// The expected outputs of a problem, on the device.
-class References {
- public:
-  References(const Problem& problem, cudaStream_t stream);
-  /// Empty if all outputs are right, otherwise one line about the first wrong array.
-  std::string mismatch(const Arguments& arguments, double* largest_error = nullptr) const;
-
- private:
-  std::vector<Array> outputs_;
-  std::vector<Tolerance> tolerances_;
-  std::vector<Buffer> values_;
-};
-
-/// What the launches of one call of a launcher look like, read from a captured graph.
-struct LaunchShape {
-  int kernels = 0;
-  dim3 grid{}, block{};  ///< of the kernel with the most threads
-  int registers = 0;
-  std::int64_t shared_bytes = 0;  ///< static and dynamic
-  int blocks_per_sm = 0;
 };
 
 /// Stream, timer and scratch memory shared by all rows of a run.

@@ -136,8 +136,8 @@ Options parse_options(int argc, const char* const* argv) {
       if (k + 1 >= argc) bad(name + " needs a value");
       return argv[++k];
     };
-    const bool is_switch =
-        name == "--help" || name == "--list" || name == "--check" || name == "--record";
+    const bool is_switch = name == "--help" || name == "--list" || name == "--check" ||
+                           name == "--record" || name == "--model";
     if (is_switch && has_inline) bad(name + " takes no value");
     if (name == "--help" || name == "-h") {
       options.help = true;
@@ -171,8 +171,10 @@ Options parse_options(int argc, const char* const* argv) {
       options.seed = static_cast<std::uint64_t>(number_for(name, value(), 0, 999999999999999999));
     } else if (name == "--device") {
       options.device = static_cast<int>(number_for(name, value(), 0, 1023));
-    } else if (name == "--model" || name == "--break") {
-      bad(name + " needs the CPU backend, which this program was not built for");
+    } else if (name == "--model") {
+      options.model = true;
+    } else if (name == "--break") {
+      bad("--break is an option of chapters/run, which builds the broken version");
     } else {
       bad("unknown argument '" + name + "'");
     }
@@ -189,6 +191,7 @@ std::string usage(const std::string& program) {
          "  --size N          2^28, 16M, 1000003, 8192x8192; several with commas (K, M, G: powers "
          "of two)\n"
          "  --check           check results only, do not measure\n"
+         "  --model           CPU backend: the counts of every source line\n"
          "  --json FILE       write the results there\n"
          "  --label NAME      a name for this run, kept in the file\n"
          "  --profile N       launch each version N times and do nothing else: run this under a "

@@ -18,28 +18,12 @@
 namespace course {
 namespace {
 
-std::string row_name(const Study& study, const Result& result) {
-  if (study.axis.empty()) return result.version;
-  return result.version + " " + size_text(result.size[study.axis]);
-}
-
 std::string utc_now() {
   char text[32];
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   gmtime_r(&now, &parts);
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
-std::string rate_text(double rate) {
-  char text[32];
-  std::snprintf(text, sizeof text,
-                rate < 10     ? "%.3f"
-                : rate < 100  ? "%.2f"
-                : rate < 1000 ? "%.1f"
-                              : "%.0f",
-                rate);
   return text;
 }
 
@@ -78,7 +62,37 @@ void write_shape(Json& json, const std::optional<LaunchShape>& shape) {
   json.key("blocks_per_sm").value(shape->blocks_per_sm).end_object();
 }
 
-void write_result(Json& json, const Result& r) {
+void write_requests(Json& json, const char* name, const Requests& r, const char* unit) {
+  json.key(name).begin_object().key("requests").value(static_cast<std::int64_t>(r.requests));
+  json.key(unit).value(static_cast<std::int64_t>(r.units)).end_object();
+}
+
+/// What only the CPU backend knows.
+void write_model(Json& json, const Result& r) {
+  if (r.model) {
+    const Model& m = *r.model;
+    json.key("model").begin_object();
+    write_requests(json, "global_loads", m.global_loads, "sectors");
+    write_requests(json, "global_stores", m.global_stores, "sectors");
+    write_requests(json, "global_atomics", m.global_atomics, "sectors");
+    write_requests(json, "shared_loads", m.shared_loads, "wavefronts");
+    write_requests(json, "shared_stores", m.shared_stores, "wavefronts");
+    write_requests(json, "shared_atomics", m.shared_atomics, "wavefronts");
+    json.key("warps").value(static_cast<std::int64_t>(m.warps));
+    json.key("barriers").value(static_cast<std::int64_t>(m.barriers));
+    json.key("warp_steps").value(static_cast<std::int64_t>(m.warp_steps));
+    json.key("lane_steps").value(static_cast<std::int64_t>(m.lane_steps));
+    json.key("exact").value(m.exact).end_object();
+  }
+  json.key("findings").begin_array();
+  for (const Finding& finding : r.findings) {
+    json.begin_object().key("kind").value(finding.kind).key("text").value(finding.text);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_result(Json& json, const Result& r, bool simulated) {
   const bool timed = r.measured();
   const Statistics s = statistics(r.seconds);
   const auto number = [&](double value) -> std::optional<double> {
@@ -121,6 +135,7 @@ void write_result(Json& json, const Result& r) {
                                                                                   : r.skipped);
   json.key("launch");
   write_shape(json, r.shape);
+  if (simulated) write_model(json, r);
   json.end_object();
 }
 
@@ -176,6 +191,22 @@ std::string time_text(double seconds) {
   return text;
 }
 
+std::string rate_text(double rate) {
+  char text[32];
+  std::snprintf(text, sizeof text,
+                rate < 10     ? "%.3f"
+                : rate < 100  ? "%.2f"
+                : rate < 1000 ? "%.1f"
+                              : "%.0f",
+                rate);
+  return text;
+}
+
+std::string row_name(const Study& study, const Result& result) {
+  if (study.axis.empty()) return result.version;
+  return result.version + " " + size_text(result.size[study.axis]);
+}
+
 std::string table_header(const Study& study, const std::string& unit) {
   char line[160];
   std::snprintf(line, sizeof line, "%-27s %10s %6s %9s %7s %7s  %s\n",
@@ -224,7 +255,7 @@ std::string json_document(const Report& report) {
   json.key("environment")
       .begin_object()
       .key("backend")
-      .value("cuda")
+      .value(report.device.simulated ? "cpu" : "cuda")
       .key("cuda")
       .value(report.device.runtime);
   json.key("driver").value(report.device.driver).key("compiler").value_or_null(COURSE_COMPILER);
@@ -240,7 +271,9 @@ std::string json_document(const Report& report) {
     json.key("log_axis").value(study.log_axis).end_object();
   }
   json.end_array().key("results").begin_array();
-  for (const Result& result : report.results) write_result(json, result);
+  for (const Result& result : report.results) {
+    write_result(json, result, report.device.simulated);
+  }
   json.end_array().end_object();
   return json.text() + "\n";
 }

@@ -9,8 +9,10 @@
 
 #include "chapter.hpp"
 #include "device.hpp"
-#include "measure.hpp"
+#include "launch_shape.hpp"
+#include "model.hpp"
 #include "options.hpp"
+#include "statistics.hpp"
 
 namespace course {
 
@@ -34,6 +36,8 @@ struct Result {
   std::string failure;  ///< first mismatch or error; empty unless it failed
   std::string skipped;  ///< why; empty unless skipped
   std::vector<std::string> flags, notes;
+  std::optional<Model> model;     ///< CPU backend: what it counted
+  std::vector<Finding> findings;  ///< CPU backend: what its checkers found
 
   bool measured() const { return !seconds.empty(); }
   double rate() const { return work.amount / work.scale / statistics(seconds).median; }
@@ -52,6 +56,12 @@ struct Report {
 
 /// "12.3 us", four significant digits at most.
 std::string time_text(double seconds);
+
+/// Four significant digits at most.
+std::string rate_text(double rate);
+
+/// The version, and the value of the study's axis.
+std::string row_name(const Study& study, const Result& result);
 
 /// Lines of at most 80 columns.
 std::string table_header(const Study& study, const std::string& unit);

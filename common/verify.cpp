@@ -1,9 +1,12 @@
 #include "verify.hpp"
 
-#include "buffer.hpp"
+#include <algorithm>
+
 #include "check.hpp"
 #include "device_ops.hpp"
-#include "measure.hpp"
+#ifdef SIMT
+#include "simt/report.hpp"
+#endif
 
 namespace course {
 namespace {
@@ -23,6 +26,31 @@ bool unchanged(const Array& array, Input input, const Buffer& buffer, cudaStream
 
 }  // namespace
 
+References::References(const Problem& problem, cudaStream_t stream) : outputs_(problem.outputs()) {
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const int output = static_cast<int>(k);
+    tolerances_.push_back(problem.tolerance(output));
+    std::vector<double> values(static_cast<std::size_t>(outputs_[k].count));
+    problem.expected(output, values.data());
+    values_.emplace_back(values.size() * sizeof(double));
+    if (values.empty()) continue;
+    COURSE_CHECK(cudaMemcpyAsync(values_.back().data(), values.data(), values_.back().bytes(),
+                                 cudaMemcpyHostToDevice, stream));
+    COURSE_CHECK(cudaStreamSynchronize(stream));
+  }
+}
+
+std::string References::mismatch(const Arguments& arguments, double* largest_error) const {
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const Mismatch found =
+        compare(outputs_[k], arguments.outputs[k], static_cast<const double*>(values_[k].data()),
+                tolerances_[k], arguments.stream);
+    if (largest_error) *largest_error = std::max(*largest_error, found.largest_error);
+    if (!found.ok()) return text(found, outputs_[k].count, outputs_[k].name);
+  }
+  return "";
+}
+
 std::string failure_text(cudaError_t error) {
   return error == cudaErrorNotYetImplemented ? "not written yet" : describe(error);
 }
@@ -32,6 +60,12 @@ std::string missing(const Version& version, const Problem& problem, const Device
     const int major = version.needs.capability / 10, minor = version.needs.capability % 10;
     return "needs compute capability " + std::to_string(major) + "." + std::to_string(minor) +
            ", this GPU has " + device.capability_text();
+  }
+  if (!version.launch && device.simulated) {
+    if (version.role == Role::peer) {
+      return std::string("peer: needs a GPU and ") + version.needs.library;
+    }
+    return version.needs.capability > 0 ? "needs a GPU" : "did not compile";
   }
   if (!version.launch)
     return "not in this build (it did not compile, or its architecture was left out)";
@@ -43,43 +77,79 @@ std::string missing(const Version& version, const Problem& problem, const Device
   return "";
 }
 
-Outcome verify(const Version& version, const Problem& problem, const Device& device) {
+DeviceArrays::DeviceArrays(const Version& version, const Problem& problem, cudaStream_t stream)
+    : arrays_(problem.inputs()),
+      input_(problem.input()),
+      workspace_(version.workspace_bytes ? version.workspace_bytes(problem) : 0) {
+  for (const Array& array : arrays_) {
+    inputs_.emplace_back(static_cast<std::size_t>(array.bytes()),
+                         static_cast<std::size_t>(array.offset_bytes));
+    fill(array, input_, inputs_.back().data(), stream);
+    arguments_.inputs.push_back(inputs_.back().data());
+  }
+  for (const Array& array : problem.outputs()) {
+    outputs_.emplace_back(static_cast<std::size_t>(array.bytes()),
+                          static_cast<std::size_t>(array.offset_bytes));
+    arguments_.outputs.push_back(outputs_.back().data());
+  }
+  workspace_.poison(stream);
+  arguments_.workspace = workspace_.data();
+  arguments_.workspace_bytes = workspace_.bytes();
+  arguments_.stream = stream;
+}
+
+void DeviceArrays::poison_outputs() {
+  for (Buffer& output : outputs_) output.poison(arguments_.stream);
+}
+
+std::string DeviceArrays::changed_input() const {
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    if (!unchanged(arrays_[k], input_, inputs_[k], arguments_.stream)) return arrays_[k].name;
+  }
+  return "";
+}
+
+namespace {
+
+Outcome verify_results(const Version& version, const Problem& problem, const Device& device) {
   if (std::string why = missing(version, problem, device); !why.empty())
     return {Outcome::skipped, why};
   const cudaStream_t stream = nullptr;
   const References references(problem, stream);
-  std::vector<Buffer> inputs, outputs;
-  Arguments arguments;
-  for (const Array& array : problem.inputs()) {
-    inputs.emplace_back(static_cast<std::size_t>(array.bytes()),
-                        static_cast<std::size_t>(array.offset_bytes));
-    fill(array, problem.input(), inputs.back().data(), stream);
-    arguments.inputs.push_back(inputs.back().data());
-  }
-  for (const Array& array : problem.outputs()) {
-    outputs.emplace_back(static_cast<std::size_t>(array.bytes()),
-                         static_cast<std::size_t>(array.offset_bytes));
-    arguments.outputs.push_back(outputs.back().data());
-  }
-  Buffer workspace(version.workspace_bytes ? version.workspace_bytes(problem) : 0);
-  workspace.poison(stream);
-  arguments.workspace = workspace.data();
-  arguments.workspace_bytes = workspace.bytes();
-
+  DeviceArrays arrays(version, problem, stream);
   for (int run = 0; run < 2; ++run) {
-    for (Buffer& output : outputs) output.poison(stream);
-    cudaError_t error = version.launch(problem, arguments);
+    arrays.poison_outputs();
+    cudaError_t error = version.launch(problem, arrays.arguments());
     if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
     if (error != cudaSuccess) return {Outcome::failed, failure_text(error)};
-    if (std::string why = references.mismatch(arguments); !why.empty())
+    if (std::string why = references.mismatch(arrays.arguments()); !why.empty())
       return {Outcome::failed, why};
   }
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (!unchanged(problem.inputs()[k], problem.input(), inputs[k], stream)) {
-      return {Outcome::failed, "the version wrote to its input " + problem.inputs()[k].name};
-    }
+  if (const std::string name = arrays.changed_input(); !name.empty()) {
+    return {Outcome::failed, "the version wrote to its input " + name};
   }
   return {Outcome::passed, ""};
+}
+
+/// What the CPU backend's checkers saw since the last call.
+std::vector<Finding> take_findings() {
+  std::vector<Finding> findings;
+#ifdef SIMT
+  for (const simt::Finding& f : simt::take_findings()) findings.push_back({f.kind, f.text});
+#endif
+  return findings;
+}
+
+}  // namespace
+
+Outcome verify(const Version& version, const Problem& problem, const Device& device) {
+  Outcome outcome = verify_results(version, problem, device);
+  outcome.findings = take_findings();
+  if (outcome.state == Outcome::passed && !outcome.findings.empty()) {
+    outcome.state = Outcome::failed;
+    outcome.why = "right, but not by the rules: " + outcome.findings.front().text;
+  }
+  return outcome;
 }
 
 }  // namespace course

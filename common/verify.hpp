@@ -3,15 +3,50 @@
 /// The correctness check of one version on one problem, as the tests run it.
 
 #include <string>
+#include <vector>
 
+#include "buffer.hpp"
 #include "chapter.hpp"
 #include "device.hpp"
+#include "model.hpp"
 
 namespace course {
+
+/// The expected outputs of a problem, on the device.
+class References {
+ public:
+  References(const Problem& problem, cudaStream_t stream);
+  /// Empty if all outputs are right, otherwise one line about the first wrong array.
+  std::string mismatch(const Arguments& arguments, double* largest_error = nullptr) const;
+
+ private:
+  std::vector<Array> outputs_;
+  std::vector<Tolerance> tolerances_;
+  std::vector<Buffer> values_;
+};
+
+/// Device memory for one launch of a version on a problem, in buffers of exactly the right size:
+/// filled inputs, outputs, a workspace with arbitrary contents.
+class DeviceArrays {
+ public:
+  DeviceArrays(const Version& version, const Problem& problem, cudaStream_t stream);
+  const Arguments& arguments() const { return arguments_; }
+  void poison_outputs();
+  /// Empty, or the name of the first input that does not hold any more what it held at first.
+  std::string changed_input() const;
+
+ private:
+  std::vector<Array> arrays_;  // of the inputs
+  Input input_;
+  std::vector<Buffer> inputs_, outputs_;
+  Buffer workspace_;
+  Arguments arguments_;
+};
 
 struct Outcome {
   enum State { passed, failed, skipped } state = passed;
   std::string why;
+  std::vector<Finding> findings = {};  ///< of the CPU backend's checkers: then it failed, too
 };
 
 /// What a launcher's error means for the version: "not written yet", or the error described.

@@ -125,6 +125,7 @@ Study sequence() {
       row("90_cub", "CUB DeviceTransform", cub_transform::add, Role::peer),
       memcpy_row(),
   };
+  study.versions[8].needs.library = "CUB";
   study.sizes = {Size{{{"n", std::int64_t{1} << 28}}}};
   study.test_sizes = test_sizes();
   return study;

@@ -1,4 +1,5 @@
-# COURSE_BACKEND is cuda if there is a compiler for it, otherwise host: then only what needs no CUDA is built.
+# COURSE_BACKEND is cuda if there is a compiler for it, otherwise cpu: the same kernels, rewritten by common/simt and
+# compiled by the host compiler. With COURSE_CPU_CHECKS they also check and count what they do; without, they are faster.
 # The architecture: the user's (-DCMAKE_CUDA_ARCHITECTURES, CUDAARCHS), else that of the GPUs found, else 90a for
 # compile checks. 9.0 means 90a, whose machine code has all of Hopper's instructions.
 
@@ -9,18 +10,19 @@ if(NOT COURSE_BACKEND)
   if(COURSE_NVCC OR CMAKE_CUDA_COMPILER)
     set(backend cuda)
   else()
-    set(backend host)
-    message(STATUS "No nvcc found: building what needs no CUDA")
+    set(backend cpu)
+    message(STATUS "No nvcc found: building for the CPU backend")
   endif()
-  set(COURSE_BACKEND ${backend} CACHE STRING "cuda, or host for what needs no CUDA toolkit")
+  set(COURSE_BACKEND ${backend} CACHE STRING "cuda, or cpu, which needs neither nvcc nor a GPU")
 endif()
-if(NOT COURSE_BACKEND MATCHES "^(cuda|host)$")
-  message(FATAL_ERROR "COURSE_BACKEND is '${COURSE_BACKEND}': it can be cuda or host")
+if(NOT COURSE_BACKEND MATCHES "^(cuda|cpu)$")
+  message(FATAL_ERROR "COURSE_BACKEND is '${COURSE_BACKEND}': it can be cuda or cpu")
 endif()
+option(COURSE_CPU_CHECKS "CPU backend: check every access of the kernels, and count it" ON)
 
 if(COURSE_BACKEND STREQUAL "cuda" AND NOT COURSE_NVCC AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   message(FATAL_ERROR "COURSE_BACKEND=cuda, but there is no nvcc: name it with "
-    "-DCMAKE_CUDA_COMPILER=/path/to/nvcc, or build what needs no CUDA with -DCOURSE_BACKEND=host")
+    "-DCMAKE_CUDA_COMPILER=/path/to/nvcc, or take the CPU backend, -DCOURSE_BACKEND=cpu")
 endif()
 
 function(course_find_architectures out)

@@ -16,7 +16,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(COURSE_BROKEN "" CACHE STRING "versions to leave out of the link, because they do not compile")
 
-include(backend)       # COURSE_BACKEND: cuda or host; enables CUDA and chooses the architecture
+include(backend)       # COURSE_BACKEND: cuda or cpu; enables CUDA and chooses the architecture
 include(googletest)    # course_use_googletest()
 
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>)
@@ -25,8 +25,33 @@ if(COURSE_BACKEND STREQUAL "cuda")
     "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")
 endif()
 find_package(Threads REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 enable_testing()
 
+# What programs and tests link: common/ as built for this backend.
+set(COURSE_LIBRARY course_${COURSE_BACKEND})
+# A module of common/python/course as a command.
+set(COURSE_MODULE ${CMAKE_COMMAND} -E env "PYTHONPATH=${COURSE_ROOT}/common/python" PYTHONDONTWRITEBYTECODE=1
+  ${Python3_EXECUTABLE} -m)
+
+# An object library of one .cu file. PLAIN: on the CPU backend neither checked nor counted.
+function(course_object_library target file)
+  if(COURSE_BACKEND STREQUAL "cuda")
+    add_library(${target} OBJECT "${file}")
+  elseif(COURSE_CPU_CHECKS AND NOT "PLAIN" IN_LIST ARGN)
+    simt_object_library(${target} "${file}")
+  else()
+    simt_object_library(${target} "${file}" PLAIN)
+  endif()
+  if(COURSE_BACKEND STREQUAL "cpu")
+    target_compile_options(${target} PRIVATE -Wno-unknown-pragmas)  # nvcc's, such as unroll
+  endif()
+endfunction()
+
+if(COURSE_BACKEND STREQUAL "cpu")
+  include("${COURSE_ROOT}/common/simt/simt.cmake")
+  simt_add_library()
+endif()
 if(NOT TARGET course_host)
   add_subdirectory("${COURSE_ROOT}/common" "${CMAKE_BINARY_DIR}/common")
 endif()
@@ -41,8 +66,8 @@ function(course_objects out prefix hopper)
       continue()
     endif()
     set(target "${prefix}_${stem}")
-    add_library(${target} OBJECT "${file}.cu")
-    if(hopper)
+    course_object_library(${target} "${file}.cu")
+    if(hopper AND COURSE_BACKEND STREQUAL "cuda")
       set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES 90a-real)
     endif()
     list(APPEND objects $<TARGET_OBJECTS:${target}>)
@@ -53,11 +78,13 @@ endfunction()
 # course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...])
 #
 # VERSIONS: .cu files without suffix, built for the chosen architectures. HOPPER: files that need compute capability
-# 9.0, built for 90a alone, and only if the chosen architectures include it. Makes the targets
+# 9.0, built for 90a alone, and only if the chosen architectures include it. The CPU backend leaves out peers, which are
+# numbered from 90 on, and those of HOPPER that it cannot rewrite; their rows say so. Makes the targets
 #   NAME            the chapter's program
 #   NAME_reference  the reference on the CPU, which needs no CUDA
 #   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists
 #   NAME_exercise_K for each my/K_*.cu
+#   NAME_mutant_M   CPU backend: for each M of tests/mutants/NN.json, a program with that one version, broken
 function(course_chapter)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "VERSIONS;HOPPER")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
@@ -68,19 +95,24 @@ function(course_chapter)
     string(SUBSTRING "${ARG_NAME}" 0 2 number)
     set_tests_properties(${ARG_NAME}.reference PROPERTIES LABELS "ch${number}.host")
   endif()
-  if(NOT COURSE_BACKEND STREQUAL "cuda")
-    return()
+  if(COURSE_BACKEND STREQUAL "cpu")
+    list(FILTER ARG_VERSIONS EXCLUDE REGEX "^9[0-9]_")
+    course_rewritable(ARG_HOPPER)
   endif()
   course_objects(objects ${ARG_NAME} FALSE ${ARG_VERSIONS})
-  if(COURSE_HAS_HOPPER)
+  if(COURSE_HAS_HOPPER OR COURSE_BACKEND STREQUAL "cpu")
     course_objects(objects ${ARG_NAME} TRUE ${ARG_HOPPER})
   endif()
 
   add_library(${ARG_NAME}_versions OBJECT versions.cpp)
-  target_link_libraries(${ARG_NAME}_versions PUBLIC course_cuda)
+  target_link_libraries(${ARG_NAME}_versions PUBLIC ${COURSE_LIBRARY})
   list(APPEND objects $<TARGET_OBJECTS:${ARG_NAME}_versions>)
   add_executable(${ARG_NAME} main.cpp ${objects})
-  target_link_libraries(${ARG_NAME} PRIVATE course_cuda)
+  target_link_libraries(${ARG_NAME} PRIVATE ${COURSE_LIBRARY})
+  if(COURSE_BACKEND STREQUAL "cpu")
+    course_recorded(${ARG_NAME})
+    course_mutants(${ARG_NAME})
+  endif()
 
   if(EXISTS "${COURSE_ROOT}/tests/${ARG_NAME}_test.cpp")
     course_chapter_test(${ARG_NAME} "${objects}")
@@ -88,7 +120,67 @@ function(course_chapter)
   course_exercises(${ARG_NAME})
 endfunction()
 
-# The GoogleTest of a chapter: one ctest entry, so one process, for each version of each study.
+# Keeps the files (without suffix) of a list that the CPU backend can run.
+function(course_rewritable list)
+  set(kept "")
+  foreach(file ${${list}})
+    set(source "${CMAKE_CURRENT_SOURCE_DIR}/${file}.cu")
+    execute_process(COMMAND ${Python3_EXECUTABLE} "${COURSE_ROOT}/common/simt/rewrite.py" "${source}"
+      -o "${CMAKE_CURRENT_BINARY_DIR}/tried.cpp" RESULT_VARIABLE failed ERROR_VARIABLE why ERROR_STRIP_TRAILING_WHITESPACE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+    if(failed)
+      message(STATUS "${file} is left out: ${why}")
+    else()
+      list(APPEND kept "${file}")
+    endif()
+  endforeach()
+  set(${list} "${kept}" PARENT_SCOPE)
+endfunction()
+
+# Adds the rates in results/, for the column "recorded" of the CPU backend's table.
+function(course_recorded name)
+  set(results "${CMAKE_CURRENT_SOURCE_DIR}/results/h200.json")
+  if(EXISTS "${results}")
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/recorded.cpp")
+    add_custom_command(OUTPUT "${output}" COMMAND ${COURSE_MODULE} course.recorded "${results}" "${output}"
+      DEPENDS "${results}" "${COURSE_ROOT}/common/python/course/recorded.py" VERBATIM)
+    target_sources(${name} PRIVATE "${output}")
+  endif()
+endfunction()
+
+# A program for each mutant, and the test that its catchers see it.
+function(course_mutants name)
+  string(SUBSTRING "${name}" 0 2 number)
+  set(list "${COURSE_ROOT}/tests/mutants/${number}.json")
+  if(NOT EXISTS "${list}" OR NOT COURSE_CPU_CHECKS)
+    return()
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
+  file(READ "${list}" json)
+  string(JSON count LENGTH "${json}" mutants)
+  math(EXPR last "${count} - 1")
+  foreach(k RANGE ${last})
+    string(JSON mutant GET "${json}" mutants ${k} name)
+    string(JSON file GET "${json}" mutants ${k} file)
+    set(target ${name}_mutant_${mutant})
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/mutants/${mutant}/${file}")
+    set(module "${COURSE_ROOT}/common/python/course/mutants.py")
+    add_custom_command(OUTPUT "${source}" COMMAND ${COURSE_MODULE} course.mutants apply ${number} ${mutant} "${source}"
+      DEPENDS "${list}" "${CMAKE_CURRENT_SOURCE_DIR}/${file}" "${module}" VERBATIM)
+    course_object_library(${target}_kernel "${source}")
+    target_include_directories(${target}_kernel PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+    add_executable(${target} main.cpp $<TARGET_OBJECTS:${target}_kernel> $<TARGET_OBJECTS:${name}_versions>)
+    target_link_libraries(${target} PRIVATE ${COURSE_LIBRARY})
+    list(APPEND targets ${target})
+    add_test(NAME ch${number}.mutant.${mutant}
+      COMMAND ${COURSE_MODULE} course.mutants check ${number} ${mutant} $<TARGET_FILE:${target}>)
+    set_tests_properties(ch${number}.mutant.${mutant} PROPERTIES LABELS "ch${number}.cpu" TIMEOUT 120)
+  endforeach()
+  set(${name}_mutants "${targets}" PARENT_SCOPE)
+endfunction()
+
+# The GoogleTest of a chapter: one ctest entry, so one process, for each version of each study; on the CPU backend one in
+# each order of threads and blocks.
 function(course_chapter_test name objects)
   course_use_googletest(found)
   if(NOT found)
@@ -96,15 +188,29 @@ function(course_chapter_test name objects)
   endif()
   string(SUBSTRING "${name}" 0 2 number)
   add_executable(${name}_test "${COURSE_ROOT}/tests/${name}_test.cpp" ${objects})
-  target_link_libraries(${name}_test PRIVATE course_cuda GTest::gtest)
+  target_link_libraries(${name}_test PRIVATE ${COURSE_LIBRARY} GTest::gtest)
   target_include_directories(${name}_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${COURSE_ROOT}/tests")
-  gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}."
-    PROPERTIES LABELS "ch${number}.cuda" RESOURCE_LOCK gpu TIMEOUT 600)
+  if(COURSE_BACKEND STREQUAL "cuda")
+    gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}."
+      PROPERTIES LABELS "ch${number}.cuda" RESOURCE_LOCK gpu TIMEOUT 600)
+    return()
+  endif()
+  if(${name}_mutants)  # who builds the tests needs these, too
+    add_dependencies(${name}_test ${${name}_mutants})
+  endif()
+  # The order is an argument: CMake 3.25 drops an ENVIRONMENT of several variables without a word.
+  foreach(order forward reverse random)
+    gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}.${order}."
+      EXTRA_ARGS --order=${order} PROPERTIES LABELS "ch${number}.cpu.${order}" TIMEOUT 600)
+  endforeach()
 endfunction()
 
 # A learner's file my/1_name.cu becomes the program NAME_exercise_1: exercises/main.cpp and the versions it names
 # beside it. Solutions and starters build with -DCOURSE_EXERCISES=ON for the tests.
 function(course_exercises name)
+  if(NOT TARGET ${name}_02_one_thread_per_element)
+    return()  # what they are compared with does not compile
+  endif()
   file(GLOB mine "${CMAKE_CURRENT_SOURCE_DIR}/my/[0-9]_*.cu")
   foreach(file ${mine})
     get_filename_component(stem "${file}" NAME_WE)
@@ -128,30 +234,36 @@ function(course_exercises name)
         COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}_${kind}_${number}> -DKIND=${kind}
                 -P "${COURSE_ROOT}/tests/exercise.cmake")
       set_tests_properties(ch${chapter}.exercise_${number}.${kind} PROPERTIES
-        LABELS "ch${chapter}.cuda" RESOURCE_LOCK gpu TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED")
+        LABELS "ch${chapter}.${COURSE_BACKEND}" RESOURCE_LOCK gpu TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED")
     endforeach()
   endforeach()
 endfunction()
 
 function(course_exercise target chapter number file)
-  add_executable(${target} "${file}" exercises/main.cpp $<TARGET_OBJECTS:${chapter}_02_one_thread_per_element>)
+  course_object_library(${target}_kernel "${file}")
+  set_target_properties(${target}_kernel PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  add_executable(${target} exercises/main.cpp $<TARGET_OBJECTS:${target}_kernel>
+    $<TARGET_OBJECTS:${chapter}_02_one_thread_per_element>)
   target_compile_definitions(${target} PRIVATE EXERCISE=${number})
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(${target} PRIVATE course_cuda)
+  target_link_libraries(${target} PRIVATE ${COURSE_LIBRARY})
 endfunction()
 
 # course_programs(NAME 00_first_steps PROGRAMS 01_hello ...): single files, an executable each, into bin/NAME/.
 function(course_programs)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "PROGRAMS")
   add_custom_target(${ARG_NAME})
-  if(NOT COURSE_BACKEND STREQUAL "cuda")
-    return()
-  endif()
   foreach(program ${ARG_PROGRAMS})
     if(program IN_LIST COURSE_BROKEN)
       continue()
     endif()
-    add_executable(${ARG_NAME}_${program} ${program}.cu)
+    if(COURSE_BACKEND STREQUAL "cuda")
+      add_executable(${ARG_NAME}_${program} ${program}.cu)
+    elseif(COURSE_CPU_CHECKS)
+      simt_add_executable(${ARG_NAME}_${program} ${program}.cu)
+    else()
+      simt_add_executable(${ARG_NAME}_${program} PLAIN ${program}.cu)
+    endif()
     set_target_properties(${ARG_NAME}_${program} PROPERTIES
       OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin/${ARG_NAME}")
     add_dependencies(${ARG_NAME} ${ARG_NAME}_${program})

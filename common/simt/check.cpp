@@ -83,8 +83,7 @@ bool ordered(const Record& record, const Thread& thread) {
     if (record.time < warp.acquired) return true;
     if (record.rank / 32 != thread.warp) return false;
     if (record.time < warp.known) return true;
-    return warp.lane_knows &&
-           record.time < warp.lane_knows[thread.lane * 32u + record.rank % 32];
+    return warp.lane_knows && record.time < warp.lane_knows[thread.lane * 32u + record.rank % 32];
   }
   if (record.serial < block.grid->first_serial || block.knows_all) return true;
   const auto in = [&](const std::unordered_map<std::uint32_t, std::uint32_t>& knows) {
@@ -106,8 +105,9 @@ const char* did(const Record& record, bool wrote) {
   return record.atomic ? "updated" : wrote ? "wrote" : "read";
 }
 
-__attribute__((noinline, cold)) void report_race(const Thread& thread, std::uintptr_t address, const Record& before, bool wrote,
-                 Access kind, ProgramCounter pc) {
+__attribute__((noinline, cold)) void report_race(const Thread& thread, std::uintptr_t address,
+                                                 const Record& before, bool wrote, Access kind,
+                                                 ProgramCounter pc) {
   const Unobserved unobserved;
   const Grid& grid = *thread.block->grid;
   char where[80];
@@ -177,12 +177,8 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
   const Lock lock(shared ? nullptr : &cell);
   const Block& block = *thread.block;
   if (block.time >= last_time) return;  // the counter is full: no more race checks in this block
-  const Record now = {block.serial,
-                      block.time,
-                      thread.rank,
-                      pc & ((1u << 25) - 1),
-                      bytes & 15u,
-                      static_cast<std::uint32_t>(strength),
+  const Record now = {block.serial,          block.time,  thread.rank,
+                      pc & ((1u << 25) - 1), bytes & 15u, static_cast<std::uint32_t>(strength),
                       kind == Access::atomic};
   const auto races = [&](const Record& before) {
     if (before.serial == 0 || (before.bytes & bytes) == 0 || ordered(before, thread)) return false;
@@ -218,8 +214,8 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
     keep(cell.strong_write, now, thread, shared);
     return;
   }
-  const bool again = cell.write.serial == now.serial && cell.write.rank == now.rank &&
-                     cell.write.time == now.time;
+  const bool again =
+      cell.write.serial == now.serial && cell.write.rank == now.rank && cell.write.time == now.time;
   const std::uint32_t before = cell.write.bytes;
   cell.write = now;
   if (again) cell.write.bytes = (before | now.bytes) & 15u;
@@ -238,8 +234,7 @@ bool is_mapped(std::uintptr_t address) {
   if (describe_address(address, around, sizeof around) && std::string(finding) == "bounds") {
     finding = "lifetime";
   }
-  const char* doing =
-      kind == Access::load ? "reads" : kind == Access::store ? "writes" : "updates";
+  const char* doing = kind == Access::load ? "reads" : kind == Access::store ? "writes" : "updates";
   find(finding, *thread.block->grid,
        name_of(thread) + " " + doing + " " + std::to_string(bytes) + " byte(s) at " +
            source_line(pc).text() + ": " + around,
@@ -360,7 +355,8 @@ void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
   }
   const std::uintptr_t end = address + bytes;
   for (std::uintptr_t a = address; a < end; ++word) {
-    const unsigned from = a & 3, until = static_cast<unsigned>(std::min<std::uintptr_t>(end - (a - from), 4));
+    const unsigned from = a & 3,
+                   until = static_cast<unsigned>(std::min<std::uintptr_t>(end - (a - from), 4));
     const unsigned mask = (1u << until) - (1u << from);
     std::uint8_t& state = ranges.state[word];
     std::uint8_t seen = state;
@@ -405,8 +401,7 @@ void note_warp_call(Block& block, Warp& warp, std::uint32_t mask) {
   std::uint32_t joined[32] = {};
   for (unsigned l = 0; l < 32; ++l) {
     if ((mask >> l & 1) == 0) continue;
-    for (unsigned k = 0; k < 32; ++k)
-      joined[k] = std::max(joined[k], warp.lane_knows[l * 32 + k]);
+    for (unsigned k = 0; k < 32; ++k) joined[k] = std::max(joined[k], warp.lane_knows[l * 32 + k]);
     joined[l] = time;
   }
   for (unsigned l = 0; l < 32; ++l) {

@@ -3,9 +3,9 @@
 // Lanes run one after the other, so their accesses come apart in time. Each lane keeps a list of
 // what it did: basic blocks, calls, accesses. When the lanes of a warp meet, the lists are matched
 // as the hardware would have run them: the lanes that are deepest in calls and, among those, at the
-// lowest address go first, alone, until they catch up with the others. The compiler lays code out so
-// that branches join at a higher address, so lanes that diverged meet again at the join. What the
-// lanes of one step do together is one warp instruction: one request.
+// lowest address go first, alone, until they catch up with the others. The compiler lays code out
+// so that branches join at a higher address, so lanes that diverged meet again at the join. What
+// the lanes of one step do together is one warp instruction: one request.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -30,8 +30,8 @@ struct Counters {
   Site* last = nullptr;
 
   Site& site(const Event& event) {
-    const std::uint64_t key = event.pc | std::uint64_t{event.kind} << 32 |
-                              std::uint64_t{event.shared} << 40;
+    const std::uint64_t key =
+        event.pc | std::uint64_t{event.kind} << 32 | std::uint64_t{event.shared} << 40;
     if (key != last_key) {
       last = &sites[key];
       last_key = key;
@@ -397,7 +397,8 @@ std::string table(const std::vector<KernelCount>& counts) {
   std::string text;
   char line[400];
   for (const KernelCount& kernel : counts) {
-    std::snprintf(line, sizeof line, "%s: %llu launch(es), %llu blocks, %llu threads; %.1f lanes "
+    std::snprintf(line, sizeof line,
+                  "%s: %llu launch(es), %llu blocks, %llu threads; %.1f lanes "
                   "active per step, %llu warp-steps, %llu barriers (per warp)\n",
                   kernel.kernel.c_str(), static_cast<unsigned long long>(kernel.launches),
                   static_cast<unsigned long long>(kernel.blocks),

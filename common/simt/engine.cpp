@@ -40,11 +40,10 @@ namespace {
 
 constexpr std::size_t stack_bytes = 68 << 10;  // 64 KiB and a guard page
 constexpr unsigned fibers_per_slab = 64;
-constexpr unsigned look_ahead = 8;  // threads, for prefetching
+constexpr unsigned look_ahead = 8;      // threads, for prefetching
 constexpr unsigned largest_depth = 24;  // of nested launches, as CUDA has it
 constexpr int error_invalid_value = 1, error_invalid_configuration = 9, error_timeout = 702,
-              error_illegal_address = 700, error_cooperative = 720,
-              error_pending_launches = 69;
+              error_illegal_address = 700, error_cooperative = 720, error_pending_launches = 69;
 
 // ---- SIMT_ORDER ----
 
@@ -117,7 +116,8 @@ void run_threads();
 /// Makes a fiber start anew. Stacks start at different offsets, or equal frames would compete for
 /// the same sets of the cache.
 void reset(Fiber& fiber) {
-  const std::size_t shift = reinterpret_cast<std::uintptr_t>(fiber.stack) / stack_bytes % 64 * 64 + 64;
+  const std::size_t shift =
+      reinterpret_cast<std::uintptr_t>(fiber.stack) / stack_bytes % 64 * 64 + 64;
   make_context(fiber.context, fiber.stack, stack_bytes - shift, run_threads);
 }
 
@@ -357,8 +357,7 @@ void run_threads() {
       continue;
     }
     worker.idle.push_back(mine);  // whoever takes it finds it here
-    switch_context(mine->context,
-                   next == nullptr ? worker.home : start_or_resume(*next, worker));
+    switch_context(mine->context, next == nullptr ? worker.home : start_or_resume(*next, worker));
   }
 }
 
@@ -396,8 +395,8 @@ std::string who_waits(const Gang& gang) {
     std::string what = runs ? "running" : waits_in(*thread);
     if (runs && thread->polls > 0) what = "polling";
     if (what != "running") what += " at " + source_line(thread->site).text();
-    auto place = std::find_if(places.begin(), places.end(),
-                              [&](const Place& p) { return p.what == what; });
+    auto place =
+        std::find_if(places.begin(), places.end(), [&](const Place& p) { return p.what == what; });
     if (place == places.end()) place = places.insert(places.end(), {what, 0, name_of(*thread)});
     ++place->threads;
   }
@@ -647,7 +646,7 @@ void on_segmentation_fault(int, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   if (Thread* thread = current_thread) {
     const bool stack = address >= stacks_low && address < stacks_high;
-    const ProgramCounter pc = interrupted_at(context);
+    const ProgramCounter pc = checking ? thread->site : interrupted_at(context);
     current_thread = observed_thread = nullptr;
     const std::string where = pc == 0 ? "" : " at " + source_line(pc).text();
     find(stack ? "stack" : "bounds", *thread->block->grid,
@@ -720,8 +719,8 @@ class Pool {
 
  private:
   Pool() {
-    size_ = number_from_environment("SIMT_THREADS",
-                                    std::max(1u, std::thread::hardware_concurrency()));
+    size_ =
+        number_from_environment("SIMT_THREADS", std::max(1u, std::thread::hardware_concurrency()));
     for (unsigned k = 0; k < size_; ++k) workers_.push_back(std::make_unique<Worker>());
     std::thread([this] { watch(); }).detach();
   }
@@ -900,7 +899,8 @@ Unobserved::~Unobserved() { observed_thread = static_cast<Thread*>(before_); }
 void launch_body(const Launch& launch, Body body) {
   if (Thread* thread = current_thread) {
     Grid& grid = *thread->block->grid;
-    if (const int refused = grid.depth >= largest_depth ? error_pending_launches : refusal(launch)) {
+    if (const int refused =
+            grid.depth >= largest_depth ? error_pending_launches : refusal(launch)) {
       launch_refused(refused);
       body.destroy(body.arguments);
       return;

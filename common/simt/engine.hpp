@@ -66,7 +66,7 @@ struct alignas(64) Thread {
   Meeting* meeting = nullptr;
   Block* block = nullptr;
   Fiber* fiber = nullptr;
-  Context context;  ///< while it waits
+  Context context;                          ///< while it waits
   const volatile void* acquires = nullptr;  ///< a volatile load whose acquire() is still to come
 
   std::uint64_t result = 0;  ///< of its last warp call
@@ -153,7 +153,8 @@ struct Gang {
   std::size_t cursor = 0;
   unsigned live = 0;
   Meeting meeting;  ///< all of them
-  std::unordered_map<std::uint32_t, std::uint32_t> knows;  ///< by the last barrier of all: serial, time
+  std::unordered_map<std::uint32_t, std::uint32_t>
+      knows;  ///< by the last barrier of all: serial, time
 
   Thread* pick();
 };

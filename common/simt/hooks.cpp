@@ -26,6 +26,7 @@ void on_access(std::uintptr_t address, std::size_t bytes, Access kind, Strength 
   if (thread == nullptr || bytes == 0) return;
   if (address - stacks_low < stacks_high - stacks_low) return;  // a local variable
   const ProgramCounter pc = counter_of(return_address);
+  thread->site = pc;
   if (checking) check_access(*thread, address, bytes, kind, strength, pc);
   std::size_t word = 0;
   if (!counting || !word_of(address, &word)) return;
@@ -36,8 +37,7 @@ void on_access(std::uintptr_t address, std::size_t bytes, Access kind, Strength 
   }
   const std::size_t step = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;  // as a GPU would have to
   for (std::size_t k = 0; k < bytes; k += step) {
-    record(*thread,
-           {pc, event_of(kind), shared, static_cast<std::uint16_t>(step), address + k});
+    record(*thread, {pc, event_of(kind), shared, static_cast<std::uint16_t>(step), address + k});
   }
 }
 
@@ -93,28 +93,28 @@ extern "C" {
 
 void __tsan_init() { simt::mark_instrumented(); }
 
-#define ACCESS_HOOKS(BYTES)                                                           \
-  void __tsan_read##BYTES(void* p) { simt::plain(p, BYTES, Access::load, RETURN_ADDRESS); } \
+#define ACCESS_HOOKS(BYTES)                                                                   \
+  void __tsan_read##BYTES(void* p) { simt::plain(p, BYTES, Access::load, RETURN_ADDRESS); }   \
   void __tsan_write##BYTES(void* p) { simt::plain(p, BYTES, Access::store, RETURN_ADDRESS); } \
-  void __tsan_unaligned_read##BYTES(void* p) {                                        \
-    simt::on_access(reinterpret_cast<std::uintptr_t>(p), BYTES, Access::load, simt::Strength::plain, false, \
-                    RETURN_ADDRESS);                                                  \
-  }                                                                                   \
-  void __tsan_unaligned_write##BYTES(void* p) {                                       \
-    simt::on_access(reinterpret_cast<std::uintptr_t>(p), BYTES, Access::store, simt::Strength::plain, false, \
-                    RETURN_ADDRESS);                                                  \
-  }                                                                                   \
-  void __tsan_volatile_read##BYTES(void* p) {                                         \
-    simt::of_volatile(p, BYTES, Access::load, RETURN_ADDRESS);                        \
-  }                                                                                   \
-  void __tsan_volatile_write##BYTES(void* p) {                                        \
-    simt::of_volatile(p, BYTES, Access::store, RETURN_ADDRESS);                       \
-  }                                                                                   \
-  void __tsan_unaligned_volatile_read##BYTES(void* p) {                               \
-    simt::of_volatile(p, BYTES, Access::load, RETURN_ADDRESS);                        \
-  }                                                                                   \
-  void __tsan_unaligned_volatile_write##BYTES(void* p) {                              \
-    simt::of_volatile(p, BYTES, Access::store, RETURN_ADDRESS);                       \
+  void __tsan_unaligned_read##BYTES(void* p) {                                                \
+    simt::on_access(reinterpret_cast<std::uintptr_t>(p), BYTES, Access::load,                 \
+                    simt::Strength::plain, false, RETURN_ADDRESS);                            \
+  }                                                                                           \
+  void __tsan_unaligned_write##BYTES(void* p) {                                               \
+    simt::on_access(reinterpret_cast<std::uintptr_t>(p), BYTES, Access::store,                \
+                    simt::Strength::plain, false, RETURN_ADDRESS);                            \
+  }                                                                                           \
+  void __tsan_volatile_read##BYTES(void* p) {                                                 \
+    simt::of_volatile(p, BYTES, Access::load, RETURN_ADDRESS);                                \
+  }                                                                                           \
+  void __tsan_volatile_write##BYTES(void* p) {                                                \
+    simt::of_volatile(p, BYTES, Access::store, RETURN_ADDRESS);                               \
+  }                                                                                           \
+  void __tsan_unaligned_volatile_read##BYTES(void* p) {                                       \
+    simt::of_volatile(p, BYTES, Access::load, RETURN_ADDRESS);                                \
+  }                                                                                           \
+  void __tsan_unaligned_volatile_write##BYTES(void* p) {                                      \
+    simt::of_volatile(p, BYTES, Access::store, RETURN_ADDRESS);                               \
   }
 ACCESS_HOOKS(1)
 ACCESS_HOOKS(2)
@@ -123,12 +123,12 @@ ACCESS_HOOKS(8)
 ACCESS_HOOKS(16)
 
 void __tsan_read_range(void* p, std::size_t bytes) {
-  simt::on_access(reinterpret_cast<std::uintptr_t>(p), bytes, Access::load, simt::Strength::plain, false,
-                  RETURN_ADDRESS);
+  simt::on_access(reinterpret_cast<std::uintptr_t>(p), bytes, Access::load, simt::Strength::plain,
+                  false, RETURN_ADDRESS);
 }
 void __tsan_write_range(void* p, std::size_t bytes) {
-  simt::on_access(reinterpret_cast<std::uintptr_t>(p), bytes, Access::store, simt::Strength::plain, false,
-                  RETURN_ADDRESS);
+  simt::on_access(reinterpret_cast<std::uintptr_t>(p), bytes, Access::store, simt::Strength::plain,
+                  false, RETURN_ADDRESS);
 }
 void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) {
   __tsan_read_range(const_cast<void*>(from), bytes);
@@ -156,8 +156,7 @@ void __tsan_func_entry(void* caller) {
 void __tsan_func_exit() {
   simt::Thread* thread = simt::observed_thread;
   if (thread != nullptr && simt::counting) {
-    simt::record(*thread,
-                 {simt::counter_of(RETURN_ADDRESS), simt::Event::leave, false, 0, 0});
+    simt::record(*thread, {simt::counter_of(RETURN_ADDRESS), simt::Event::leave, false, 0, 0});
   }
 }
 
@@ -171,40 +170,40 @@ void __sanitizer_cov_trace_pc() {
 
 // Kernels use the CUDA atomics of the API headers; these are the C++ ones, of host code and of
 // libraries in the same file.
-#define ATOMIC_HOOKS(BITS, T)                                                                   \
-  T __tsan_atomic##BITS##_load(const volatile T* p, int) {                                      \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                \
-  }                                                                                             \
-  void __tsan_atomic##BITS##_store(volatile T* p, T v, int) {                                   \
-    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                   \
-  }                                                                                             \
-  T __tsan_atomic##BITS##_exchange(volatile T* p, T v, int) {                                   \
-    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                         \
-  }                                                                                             \
-  T __tsan_atomic##BITS##_fetch_add(volatile T* p, T v, int) {                                  \
-    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                          \
-  }                                                                                             \
-  T __tsan_atomic##BITS##_fetch_sub(volatile T* p, T v, int) {                                  \
-    return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                          \
-  }                                                                                             \
-  T __tsan_atomic##BITS##_fetch_and(volatile T* p, T v, int) {                                  \
-    return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);                                          \
-  }                                                                                             \
-  T __tsan_atomic##BITS##_fetch_or(volatile T* p, T v, int) {                                   \
-    return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                                           \
-  }                                                                                             \
-  T __tsan_atomic##BITS##_fetch_xor(volatile T* p, T v, int) {                                  \
-    return __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST);                                          \
-  }                                                                                             \
-  int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* p, T* old, T v, int, int) {     \
-    return __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
-  }                                                                                             \
-  int __tsan_atomic##BITS##_compare_exchange_weak(volatile T* p, T* old, T v, int, int) {       \
-    return __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
-  }                                                                                             \
-  T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T old, T v, int, int) {           \
-    __atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);         \
-    return old;                                                                                 \
+#define ATOMIC_HOOKS(BITS, T)                                                                 \
+  T __tsan_atomic##BITS##_load(const volatile T* p, int) {                                    \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                              \
+  }                                                                                           \
+  void __tsan_atomic##BITS##_store(volatile T* p, T v, int) {                                 \
+    __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                 \
+  }                                                                                           \
+  T __tsan_atomic##BITS##_exchange(volatile T* p, T v, int) {                                 \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                       \
+  }                                                                                           \
+  T __tsan_atomic##BITS##_fetch_add(volatile T* p, T v, int) {                                \
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                           \
+  T __tsan_atomic##BITS##_fetch_sub(volatile T* p, T v, int) {                                \
+    return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                           \
+  T __tsan_atomic##BITS##_fetch_and(volatile T* p, T v, int) {                                \
+    return __atomic_fetch_and(p, v, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                           \
+  T __tsan_atomic##BITS##_fetch_or(volatile T* p, T v, int) {                                 \
+    return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                                         \
+  }                                                                                           \
+  T __tsan_atomic##BITS##_fetch_xor(volatile T* p, T v, int) {                                \
+    return __atomic_fetch_xor(p, v, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                           \
+  int __tsan_atomic##BITS##_compare_exchange_strong(volatile T* p, T* old, T v, int, int) {   \
+    return __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }                                                                                           \
+  int __tsan_atomic##BITS##_compare_exchange_weak(volatile T* p, T* old, T v, int, int) {     \
+    return __atomic_compare_exchange_n(p, old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }                                                                                           \
+  T __tsan_atomic##BITS##_compare_exchange_val(volatile T* p, T old, T v, int, int) {         \
+    __atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+    return old;                                                                               \
   }
 ATOMIC_HOOKS(8, std::uint8_t)
 ATOMIC_HOOKS(16, std::uint16_t)

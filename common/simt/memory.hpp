@@ -31,12 +31,12 @@ enum class Place : std::uint8_t { heap, window, variable, elsewhere };
 
 /// The ranges, set once before the first kernel.
 struct Ranges {
-  std::uintptr_t heap = 0, heap_bytes = 0;      ///< device memory
-  std::uintptr_t windows = 0, windows_bytes = 0;  ///< directly after the heap
+  std::uintptr_t heap = 0, heap_bytes = 0;            ///< device memory
+  std::uintptr_t windows = 0, windows_bytes = 0;      ///< directly after the heap
   std::uintptr_t variables = 0, variables_bytes = 0;  ///< section simt_device
   std::uintptr_t constants = 0, constants_bytes = 0;  ///< section simt_constant
-  std::uintptr_t image = 0;  ///< where the program starts
-  std::uintptr_t tables = 0, tables_bytes = 0;  ///< its read-only part: code, tables, strings
+  std::uintptr_t image = 0;                           ///< where the program starts
+  std::uintptr_t tables = 0, tables_bytes = 0;        ///< its read-only part: code, tables, strings
   std::uint8_t* state = nullptr;  ///< one byte a word: low half may be touched, high half written
 };
 extern Ranges ranges;

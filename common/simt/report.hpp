@@ -8,8 +8,8 @@
 
 namespace simt {
 
-/// A mistake that CUDA itself would not report (a race, an uninitialised read, a wrong mask, ...) or
-/// would report with fewer words (out of bounds, deadlock).
+/// A mistake that CUDA itself would not report (a race, an uninitialised read, a wrong mask, ...)
+/// or would report with fewer words (out of bounds, deadlock).
 struct Finding {
   /// "race", "bounds", "uninitialised", "barrier", "mask", "deadlock", "spin", "lifetime",
   /// "misaligned", "host memory", "stack"
@@ -48,10 +48,10 @@ struct LineCount {
 struct KernelCount {
   std::string kernel;
   std::uint64_t launches = 0, blocks = 0, threads = 0;
-  std::uint64_t barriers = 0;     ///< __syncthreads and its kin, counted per warp
-  std::uint64_t warp_steps = 0;   ///< basic blocks that warps executed
-  std::uint64_t lane_steps = 0;   ///< the same, times the lanes active in each
-  std::vector<LineCount> lines;   ///< by file and line
+  std::uint64_t barriers = 0;    ///< __syncthreads and its kin, counted per warp
+  std::uint64_t warp_steps = 0;  ///< basic blocks that warps executed
+  std::uint64_t lane_steps = 0;  ///< the same, times the lanes active in each
+  std::vector<LineCount> lines;  ///< by file and line
 
   /// Sums over lines.
   std::uint64_t requests(Space space, const std::string& access) const;
@@ -59,10 +59,10 @@ struct KernelCount {
 };
 std::vector<KernelCount> take_counts();
 
-bool instrumented();            ///< was the kernels' code built with the checks and counters in?
-void set_checking(bool on);     ///< on at the start, unless SIMT_CHECK=0
-void set_counting(bool on);     ///< on at the start if SIMT_COUNT=1
-std::string order();            ///< "forward", "reverse" or "random:SEED", as SIMT_ORDER asked
+bool instrumented();         ///< was the kernels' code built with the checks and counters in?
+void set_checking(bool on);  ///< on at the start, unless SIMT_CHECK=0
+void set_counting(bool on);  ///< on at the start if SIMT_COUNT=1
+std::string order();         ///< "forward", "reverse" or "random:SEED", as SIMT_ORDER asked
 /// A table of the counts, one line each, as --model prints it.
 std::string table(const std::vector<KernelCount>& counts);
 

@@ -86,7 +86,8 @@ struct ArgumentsOf<true, Signature, A...> {
 template <class F, class Signature, class... A>
 void launch(const Launch& launch, F f, Signature, A&&... arguments) {
   const Unobserved unobserved;
-  using Arguments = typename ArgumentsOf<std::is_invocable_v<Signature, int>, Signature, A...>::type;
+  using Arguments =
+      typename ArgumentsOf<std::is_invocable_v<Signature, int>, Signature, A...>::type;
   using Call = std::pair<F, Arguments>;
   auto* call = new Call(std::move(f), Arguments(std::forward<A>(arguments)...));
   launch_body(launch, {[](void* p) {
@@ -171,8 +172,8 @@ std::uint64_t warp_call(std::uint32_t mask, std::uint64_t value, int argument, i
 void fence(bool block_only = false);
 void acquire(const volatile void* address);  ///< what was last released at this address
 void release(const volatile void* address);
-void yield();    ///< lets other threads run; called by whatever polls
-void poll();     ///< counts a strong load and yields now and then
+void yield();  ///< lets other threads run; called by whatever polls
+void poll();   ///< counts a strong load and yields now and then
 
 // ---- Who am I ----
 
@@ -212,8 +213,8 @@ SIMT_RAW T atomic_update(volatile T* p, F f, Order order = Order::relaxed) {
     std::memcpy(static_cast<void*>(&value), &old, sizeof(T));
     const T updated = f(value);
     std::memcpy(&next, static_cast<const void*>(&updated), sizeof(T));
-  } while (!__atomic_compare_exchange_n(word, &old, next, false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST));
+  } while (
+      !__atomic_compare_exchange_n(word, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
   after_atomic(p, Access::atomic, order);
   return value;
 }
@@ -240,8 +241,8 @@ SIMT_RAW void atomic_store(volatile T* p, T value, Order order = Order::relaxed)
 
 /// Queues a copy of the running thread (cp.async). Sizes as the hardware has them: 4, 8, 16.
 void async_copy(void* to, const void* from, std::size_t bytes);
-void async_commit();               ///< closes a group (cp.async.commit_group)
-void async_wait(unsigned pending); ///< lands all but the last `pending` groups
+void async_commit();                ///< closes a group (cp.async.commit_group)
+void async_wait(unsigned pending);  ///< lands all but the last `pending` groups
 
 // ---- The end of a kernel by an error ----
 

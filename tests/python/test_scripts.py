@@ -55,7 +55,8 @@ root = pathlib.Path(os.environ["COURSE"])
 if words == ["--version"]:
     print("cmake version 3.25.1"); sys.exit()
 def target_names():
-    names = ["00_first_steps", "01_vector_add", "01_vector_add_reference", "01_vector_add_test"]
+    names = ["00_first_steps", "01_vector_add", "01_vector_add_reference", "01_vector_add_test",
+             "01_vector_add_mutant_no_guard"]
     return names + ["01_vector_add_exercise_" + file.name[0]
                     for file in root.glob("chapters/01_vector_add/my/*.cu")]
 if "-S" in words:
@@ -183,7 +184,8 @@ class ScriptTest(unittest.TestCase):
             shutil.copy(ROOT / name, self.root / name)
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
-        for module in ("__init__", "machine", "install", "build", "chapters", "options"):
+        for module in ("__init__", "machine", "install", "build", "chapters", "options",
+                       "mutants"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         self.write("common/plot", PLOT)
         self.write("chapters/00_first_steps/CMakeLists.txt", "")
@@ -255,29 +257,38 @@ class RunTest(ScriptTest):
         self.run_script("chapters/run", "chapters/01_vector_add/", patch=GPU)
         self.assertFalse([call for call in self.calls() if "-S" in call or "apt" in call])
 
-    def test_without_gpu_reference_and_recorded_table(self) -> None:
+    def test_without_gpu_the_cpu_backend(self) -> None:
         out = self.run_script("chapters/run", "01_vector_add")
-        self.assertIn("Backend: no GPU (no NVIDIA driver found); kernels are compiled", out)
-        self.assertIn("01_vector_add: build, run what needs no GPU", out)
+        self.assertIn("Backend: the CPU (no NVIDIA driver found); it runs and checks kernels", out)
+        self.assertIn("01_vector_add: build, run on the CPU", out)
         self.assertTrue(out.endswith("Read: the course/chapters/01_vector_add/README.md\n"), out)
-        self.assertIn("RECORDED TABLE", out)
-        self.assertIn("01_vector_add_reference\n", out)
         build = [call for call in self.calls() if "--build" in call and "help" not in call][0]
-        self.assertIn("--target 01_vector_add_reference 01_vector_add --", build)
+        self.assertIn("build/cpu --parallel", build)
+        self.assertIn("--target 01_vector_add --", build)
+        self.assertRegex(self.results()[0].name, r"^01_vector_add-cpu-\d{8}-\d{6}\.json$")
+        self.assertFalse(list((self.root / "build" / "results").glob("*.svg")), "nothing to plot")
 
-    def test_without_nvcc_host_backend(self) -> None:
+    def test_without_nvcc_and_gpu_the_cpu_backend(self) -> None:
         out = self.run_script("chapters/run", "01", patch=NO_GPU + NO_NVCC)
-        self.assertIn("Backend: no CUDA (no NVIDIA driver found, nvcc not found)", out)
-        self.assertTrue(any("-DCOURSE_BACKEND=host" in call for call in self.calls()))
+        self.assertIn("Backend: the CPU (no NVIDIA driver found, nvcc not found)", out)
+        self.assertTrue(any("-DCOURSE_BACKEND=cpu" in call for call in self.calls()))
 
-    def test_cpu_backend_says_that_it_is_not_there(self) -> None:
+    def test_cpu_backend_as_asked(self) -> None:
         out = self.run_script("chapters/run", "01", "--backend", "cpu", patch=GPU)
-        self.assertIn("Backend: no GPU (the CPU backend is not there yet)", out)
+        self.assertIn("Backend: the CPU (as asked)", out)
+        out = self.run_script("chapters/run", "01", "--backend", "cpu", "--arch", "80", code=2)
+        self.assertIn("--arch is for GPUs", out)
+
+    def test_what_only_measures_shows_its_record(self) -> None:
+        self.write("tests/harness/results/h200.json", json.dumps(RECORDED))
+        out = self.run_script("chapters/run", "harness")
+        self.assertIn("The programs of harness need a GPU to run.", out)
         self.assertIn("RECORDED TABLE", out)
 
     def test_backend_cuda_without_gpu(self) -> None:
         out = self.run_script("chapters/run", "01", "--backend", "cuda", code=3)
-        self.assertIn("no NVIDIA driver found", out)
+        self.assertIn("no NVIDIA driver found: --backend cuda needs a GPU", out)
+        self.assertIn("--backend cpu does without", out)
         self.run_script("chapters/run", "01", "--backend", "cuda", "--build-only")
 
     def test_build_only_for_several_architectures(self) -> None:
@@ -320,9 +331,9 @@ class RunTest(ScriptTest):
         self.assertNotIn("CMakeLists.txt:9", out)
 
     def test_program_without_usable_gpu_falls_back(self) -> None:
-        program = "import sys\nsys.exit(0 if 'reference' in sys.argv[0] else 3)\n"
+        program = "import sys\nsys.exit(0 if '/cpu/' in sys.argv[0] else 3)\n"
         out = self.run_script("chapters/run", "01", patch=GPU, PROGRAM=program)
-        self.assertIn("RECORDED TABLE", out)
+        self.assertIn("Backend: the CPU (the GPU cannot be used)", out)
 
     def test_failed_version_is_a_failed_run(self) -> None:
         self.assertIn("Wrote:", self.run_script("chapters/run", "01", patch=GPU, EXIT="1", code=1))
@@ -331,7 +342,8 @@ class RunTest(ScriptTest):
         out = self.run_script("chapters/run", "00", patch=GPU)
         self.assertLess(out.index("01_hello"), out.index("06_device"))
         self.assertIn("04_errors", out.split("Next:")[1])
-        self.assertIn("00_first_steps need a GPU", self.run_script("chapters/run", "0"))
+        out = self.run_script("chapters/run", "0")
+        self.assertLess(out.index("cpu/bin/00_first_steps/01_hello"), out.index("06_device"))
 
     def test_all_goes_on_after_a_failure(self) -> None:
         self.write("chapters/01_vector_add/01_one.cu", "mistake\n")
@@ -364,23 +376,30 @@ class RunTest(ScriptTest):
 
     def test_a_gpu_that_the_toolkit_dropped_gets_the_compile_check(self) -> None:
         old = GPU.replace("NVIDIA H200", "Tesla V100").replace("9.0", "7.0")
-        out = self.run_script("chapters/run", "01", patch=old)
+        out = self.run_script("chapters/run", "01", "--build-only", patch=old)
         self.assertIn("use CUDA 12.x", out)
         self.assertIn("Architecture: 90a-real (no GPU to build for", out)
+        out = self.run_script("chapters/run", "01", patch=old)
+        self.assertIn("Backend: the CPU (", out)
 
     def test_without_gpu_the_program_answers_what_it_can(self) -> None:
         program = ("import sys\nprint('bad size' if '12a' in sys.argv else 'the versions')\n"
                    "sys.exit({'12a': 2, '--list': 0}.get(sys.argv[-1], 3))\n")
-        out = self.run_script("chapters/run", "01", "--", "--size", "12a", PROGRAM=program, code=2)
+        out = self.run_script("chapters/run", "01", "--arch", "90", "--", "--size", "12a",
+                              PROGRAM=program, code=2)
         self.assertIn("bad size", out)
-        out = self.run_script("chapters/run", "01", "--", "--list", PROGRAM=program)
+        out = self.run_script("chapters/run", "01", "--arch", "90", "--", "--list",
+                              PROGRAM=program)
         self.assertIn("the versions", out)
         self.assertNotIn("RECORDED", out)
 
     def test_options_without_gpu_are_not_used(self) -> None:
-        out = self.run_script("chapters/run", "01", "--", "--only", "2", EXIT_CUDA="3")
+        out = self.run_script("chapters/run", "01", "--arch", "90", "--", "--only", "2",
+                              EXIT_CUDA="3")
         self.assertIn("Not used here: --only 2", out)
         self.assertIn("RECORDED TABLE", out)
+        out = self.run_script("chapters/run", "01", "--", "--only", "2")
+        self.assertIn("--only 2 --json", out)
 
     def test_only_tests_need_googletest(self) -> None:
         missing = NO_GPU + ('machine.PROBES["GoogleTest"] = '
@@ -487,13 +506,18 @@ class ExerciseTest(ScriptTest):
         self.assertIn("1_tail.cu(3): error", out)
         self.assertEqual((self.chapter / "my" / "1_tail.cu").read_text(), "mistake of mine\n")
 
-    def test_without_gpu_it_compiles(self) -> None:
-        out = self.run_script("chapters/run", "01", "--exercise", "1")
-        self.assertIn("Exercise 1: compiles, not checked; that needs a GPU", out)
-        self.assertIn("What to do: the course/chapters/01_vector_add/exercises/1_tail.md", out)
+    def test_without_gpu_it_runs_on_the_cpu(self) -> None:
         out = self.run_script("chapters/run", "01", "--exercise", "1", patch=NO_GPU + NO_NVCC,
-                              code=1)
-        self.assertIn("an exercise is CUDA code, which needs nvcc: install CUDA", out)
+                              EXIT="3")
+        self.assertIn("Exercise 1: right; whether it is fast enough needs a GPU", out)
+        self.assertIn("What to do: the course/chapters/01_vector_add/exercises/1_tail.md", out)
+        self.assertFalse((self.chapter / "my" / "progress.json").exists())
+        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=NO_GPU + NO_NVCC)
+        self.assertIn("Exercise 1: passed", out)
+
+    def test_for_an_architecture_without_gpu_it_compiles(self) -> None:
+        out = self.run_script("chapters/run", "01", "--exercise", "1", "--arch", "90")
+        self.assertIn("Exercise 1: compiles, not checked; that needs a GPU", out)
 
     def test_failed_exercise_is_not_remembered(self) -> None:
         self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, EXIT="1", code=1)
@@ -514,6 +538,64 @@ class ExerciseTest(ScriptTest):
     def test_unknown_exercise(self) -> None:
         out = self.run_script("chapters/run", "01", "--exercise", "7", code=2)
         self.assertIn("no exercise 7; there: 1", out)
+
+
+# The result file of a mutant that a checker and the comparison caught.
+BROKEN_PROGRAM = """
+import json, sys
+row = {"size": {"n": 33}, "verified": False, "skipped": "1 of 33 wrong in c",
+       "findings": [{"kind": "bounds", "text": "out of bounds, 02_two.cu:1"}]}
+json.dump({"results": [row, {**row, "findings": []}]},
+          open(sys.argv[sys.argv.index("--json") + 1], "w"))
+sys.exit(1)
+"""
+MUTANTS = {"sizes": "33,70", "mutants": [
+    {"name": "no_guard", "file": "02_two.cu", "find": "fine", "replace": "broken",
+     "caught_by": ["bounds"], "hint": "Think of the tail."}]}
+
+
+class BreakTest(ScriptTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("tests/mutants/01.json", json.dumps(MUTANTS))
+
+    def test_who_caught_it(self) -> None:
+        out = self.run_script("chapters/run", "01", "--break", "01:no_guard", patch=GPU,
+                              PROGRAM=BROKEN_PROGRAM)
+        self.assertIn("no_guard: the course/chapters/01_vector_add/02_two.cu:1\n"
+                      "  - fine\n  + broken\n", out)
+        self.assertIn("Caught by the checker 'bounds':\n  out of bounds, 02_two.cu:1\n", out)
+        self.assertIn("Caught by the comparison with the reference:\n"
+                      "  1 of 33 wrong in c (n = 33)\n", out)
+        self.assertIn("Hint: Think of the tail.", out)
+        self.assertIn("Built 01_vector_add_mutant_no_guard", out)
+
+    def test_chapter_from_the_mutants_name(self) -> None:
+        out = self.run_script("chapters/run", "--break", "01:no_guard", PROGRAM=BROKEN_PROGRAM)
+        self.assertIn("Caught by", out)
+
+    def test_a_catcher_that_slept_fails(self) -> None:
+        awake = BROKEN_PROGRAM.replace('"bounds"', '"race"')
+        out = self.run_script("chapters/run", "01", "--break", "no_guard", PROGRAM=awake, code=1)
+        self.assertIn("FAILED: not caught by bounds", out)
+
+    def test_unknown_names_list_what_there_is(self) -> None:
+        for name in ("01:nothing", "nothing", "02:no_guard", ""):
+            out = self.run_script("chapters/run", "01", "--break", name, code=2)
+            self.assertIn(f"no mutant '{name}'; 01_vector_add has: 01:no_guard", out)
+        out = self.run_script("chapters/run", "00", "--break", "x", code=2)
+        self.assertIn("00_first_steps has: none", out)
+
+    def test_text_that_moved_is_named(self) -> None:
+        for text, times in (("// gone", 0), ("// fine fine", 2)):
+            self.write("chapters/01_vector_add/02_two.cu", text)
+            out = self.run_script("chapters/run", "01", "--break", "no_guard", code=1)
+            self.assertIn(f"'fine' stands {times} times in 02_two.cu, not once", out)
+
+    def test_no_result_is_a_failure(self) -> None:
+        out = self.run_script("chapters/run", "01", "--break", "no_guard", code=1,
+                              PROGRAM="import sys\nprint('what it said')\nsys.exit(9)")
+        self.assertIn("ended without a result (exit code 9):\nwhat it said", out)
 
 
 class RecordTest(ScriptTest):
@@ -563,11 +645,22 @@ class RecordTest(ScriptTest):
 class TestsRunTest(ScriptTest):
     def test_skips_are_loud_and_ctest_has_the_last_word(self) -> None:
         out = self.run_script("tests/run")
-        self.assertIn("GPU tests: 0 run, 2 skipped (no NVIDIA driver found)", out)
+        self.assertIn("CPU backend tests: 0 run, 2 skipped (no NVIDIA driver found)", out)
         self.assertIn("other tests: 1 run, 0 skipped", out)
         self.assertIn("inside Python tests: 1 skipped (no C compiler)", out)
-        self.assertLess(out.index("GPU tests:"), out.index("100% tests passed"))
+        self.assertLess(out.index("CPU backend tests:"), out.index("100% tests passed"))
         self.assertTrue(out.rstrip().endswith("Total Test time (real) =   0.01 sec"), out)
+
+    def test_without_gpu_nvcc_only_compiles(self) -> None:
+        out = self.run_script("tests/run")
+        self.assertIn("Compiled for 90a-real, not run.", out)
+        ctests = [call for call in self.calls() if "--output-junit" in call]
+        self.assertEqual(1, len(ctests))
+        self.assertIn("build/cpu ", ctests[0])
+        out = self.run_script("tests/run", "--backend", "cpu")
+        self.assertNotIn("Compiled for", out)
+        out = self.run_script("tests/run", "--backend", "cuda")
+        self.assertIn("GPU tests: 0 run, 2 skipped", out)
 
     def test_one_chapter(self) -> None:
         self.run_script("tests/run", "1")
@@ -592,8 +685,8 @@ class TestsRunTest(ScriptTest):
         out = self.run_script("tests/run", "01", "--sanitize", patch=GPU, code=1)
         self.assertRegex(out, r"01_vector_add_test +ok +FAILED +ok +ok")
 
-    def test_all_adds_host_and_every_architecture(self) -> None:
-        out = self.run_script("tests/run", "--all")
+    def test_all_adds_the_cpu_and_every_architecture(self) -> None:
+        out = self.run_script("tests/run", "--all", patch=GPU)
         self.assertEqual(out.count("100% tests passed"), 2)
         self.assertTrue(any("ARCHITECTURES=all-major" in call for call in self.calls()))
 
@@ -660,7 +753,7 @@ class ModuleTest(unittest.TestCase):
     def test_sources_leave_out_pages_and_results(self) -> None:
         self.assertTrue(chapters.is_source("chapters/01_vector_add/01_one.cu"))
         for name in ("chapters/01/README.md", "chapters/01/results/h200.json",
-                     "chapters/01/my/1.cu", "common/.hidden",
+                     "chapters/01/my/1.cu", "common/.hidden", "common/simt/engine.cpp",
                      "common/python/course/__pycache__/x.pyc"):
             self.assertFalse(chapters.is_source(name), name)
 

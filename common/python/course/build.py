@@ -22,11 +22,11 @@ from . import BUILD, ROOT, Problem, install, machine, say, shown
 class Choice(NamedTuple):
     """What to build for and whether its kernels can run here."""
 
-    backend: str      # CMake's COURSE_BACKEND: cuda or host
-    arch: str         # CMake's architecture list, empty for host
+    backend: str      # CMake's COURSE_BACKEND: cuda or cpu
+    arch: str         # CMake's architecture list, empty for cpu
     folder: Path
-    can_run: bool     # a GPU is there and this toolkit serves it
-    reason: str       # why not, or the name of the GPU
+    can_run: bool     # cuda: a GPU is there and this toolkit serves it; cpu: always
+    reason: str       # why there is no GPU to run on, or the name of the GPU
     rebuild: bool = True  # False on a node without nvcc that finds programs built elsewhere
 
 
@@ -62,24 +62,34 @@ def covering_folder(arch: str) -> Path:
     return own
 
 
-def choose(backend: str, requested_arch: str, gpu_optional: bool) -> Choice:
+def on_cpu(reason: str) -> Choice:
+    """The CPU backend, which needs neither nvcc nor a GPU. `reason`: why it is chosen."""
+    say(f"Backend: the CPU ({reason}); it runs and checks kernels, it does not time them.")
+    return Choice("cpu", "", BUILD / "cpu", True, reason)
+
+
+def choose(backend: str, requested_arch: str, compile_only: bool) -> Choice:
     """Pick backend and architecture for this machine; say both, a line each.
 
-    `gpu_optional`: --backend cuda may then also mean to compile only.
+    `compile_only`: without a GPU, compile for one rather than take the CPU backend.
     """
+    if backend == "cpu":
+        if requested_arch:
+            raise Problem("--arch is for GPUs: leave it out, or --backend cpu", 2)
+        return on_cpu("as asked")
     nvcc, driver = machine.probe_nvcc(), machine.driver()
     arch, why = machine.architectures(requested_arch)
     old = [text for text in (machine.dropped(gpu, nvcc.version) for gpu in driver.gpus) if text]
     reason = driver.problem or (old[0] if old else "")
-    if backend == "cpu":
-        reason = "the CPU backend is not there yet"
     gpu = not reason
     if nvcc.ok:
         machine.check_architectures(arch)
-    if backend == "cuda" and not gpu and not gpu_optional:
-        raise Problem(f"{reason}: --backend cuda needs a GPU (--build-only does not)", 3)
+    compile_only = compile_only or bool(requested_arch)
+    if backend == "cuda" and not gpu and not compile_only:
+        raise Problem(f"{reason}: --backend cuda needs a GPU (--build-only does not); "
+                      "--backend cpu does without", 3)
     folder = covering_folder(arch) if gpu and not requested_arch else folder_for(arch)
-    if nvcc.ok:
+    if nvcc.ok and (gpu or compile_only):
         built = cached(folder).get("CMAKE_CUDA_ARCHITECTURES")
         if folder != folder_for(arch) and built:
             arch, why = built, f"built before in {shown(folder)}"
@@ -93,10 +103,7 @@ def choose(backend: str, requested_arch: str, gpu_optional: bool) -> Choice:
     lack = f"nvcc {nvcc.version} is {nvcc.problem}" if nvcc.version else "nvcc not found"
     if requested_arch or backend == "cuda":
         raise Problem(f"{lack}: {install.fix('nvcc')}")
-    reason = ", ".join(filter(None, [reason, lack]))
-    doctor = shown(ROOT / "common" / "doctor")
-    say(f"Backend: no CUDA ({reason}); {doctor} says how to get it.")
-    return Choice("host", "", BUILD / "host", False, reason)
+    return on_cpu(", ".join(filter(None, [reason, "" if nvcc.ok else lack])))
 
 
 @contextmanager
@@ -191,6 +198,7 @@ def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False,
         "CMAKE_GENERATOR": "Ninja" if "-G" in command else "Unix Makefiles"}
     if any(value and cache.get(key, value) != value for key, value in changed.items()):
         command.insert(1, "--fresh")  # CMake refuses to change these in an old folder
+    stamp.unlink(missing_ok=True)  # what fails now must not pass for done the next time
     with open(log, "wb") as file:
         code = subprocess.call(command, stdout=file, stderr=subprocess.STDOUT, cwd=str(ROOT))
     if code:
@@ -227,7 +235,8 @@ def progress(line: str, last: float, terminal: bool) -> float:
 
 def first_errors(text: str, limit: int = 8) -> List[str]:
     """The compiler's or linker's own error lines, without the commands around them."""
-    wanted = re.compile(r"\berror\b|undefined reference|multiple definition|\bfatal\b", re.I)
+    wanted = re.compile(r"\berror\b|undefined reference|multiple definition|\bfatal\b|"
+                        r"needs a GPU: ", re.I)
     lines = [line.rstrip() for line in text.splitlines() if wanted.search(line)]
     noise = re.compile(r"^(FAILED|ninja|make|collect2|gmake)\b|errors? detected in|^\[\d+/")
     kept = [line.replace(f"{ROOT}/", "") for line in lines if not noise.search(line)]
@@ -261,7 +270,7 @@ def build(choice: Choice, targets: Sequence[str], name: str, log_name: str = "")
     log.write_text(text)
     if code == 0:
         say(f"Built {name} in {time.monotonic() - start:.0f} s.")
-    failed = re.findall(r"(?:FAILED|\*\*\*).*?([^/ ]+)\.cu\.o", text)
+    failed = re.findall(r"(?:FAILED|\*\*\*).*?([^/ ]+)\.cu(?:\.cpp)?(?:\.o|\b)", text)
     return Result(code == 0, log, first_errors(text), list(dict.fromkeys(failed)))
 
 

@@ -154,10 +154,11 @@ def git(*arguments: str) -> Optional[str]:
 
 
 def is_source(path: str) -> bool:
-    """Files that decide a measurement: not pages, not results, not the student's own."""
+    """Files that decide a measurement: not pages, results, the student's own, the CPU backend."""
     parts = Path(path).parts
     ignored = {"results", "my", "__pycache__"}
     return not (ignored & set(parts) or path.endswith(".md") or "README" in parts[-1]
+                or path.startswith("common/simt/")
                 or any(part.startswith(".") for part in parts))
 
 

@@ -28,7 +28,7 @@ PACKAGES: Dict[str, Package] = {
     "nvcc": Package(words=CUDA_WORDS),
     "CUDA runtime": Package(words="comes with nvcc"),
     "CUDA driver": Package(words="needs an NVIDIA GPU: https://www.nvidia.com/drivers"),
-    "GPU": Package(words="without one the CPU reference and the recorded results are shown"),
+    "GPU": Package(words="without one kernels run on the CPU, checked and counted, not timed"),
     "C++ compiler": Package("g++ make", "gcc-c++ make", words="install Xcode's command line "
                             "tools (xcode-select --install) or g++"),
     "CMake": Package("cmake", "cmake", "cmake", "cmake"),
