@@ -51,28 +51,55 @@ std::string recorded_rate(const Study& study, const Result& result) {
 
 }  // namespace
 
-Model take_model() {
+namespace {
+
+void add(Requests& to, const Requests& from) {
+  to.requests += from.requests;
+  to.units += from.units;
+}
+
+Model model_of(const simt::KernelCount& kernel) {
   using simt::Space;
+  const auto requests = [&](Space space, const char* access) {
+    return Requests{kernel.requests(space, access), kernel.units(space, access)};
+  };
+  Model model;
+  model.kernel = kernel.kernel;
+  model.global_loads = requests(Space::global, "load");
+  model.global_stores = requests(Space::global, "store");
+  model.global_atomics = requests(Space::global, "atomic");
+  model.shared_loads = requests(Space::shared, "load");
+  model.shared_stores = requests(Space::shared, "store");
+  model.shared_atomics = requests(Space::shared, "atomic");
+  if (kernel.blocks > 0) {
+    model.warps = kernel.blocks * ((kernel.threads / kernel.blocks + 31) / 32);
+  }
+  model.barriers = kernel.barriers;
+  model.warp_steps = kernel.warp_steps;
+  model.lane_steps = kernel.lane_steps;
+  for (const simt::LineCount& line : kernel.lines) model.exact = model.exact && line.exact;
+  return model;
+}
+
+}  // namespace
+
+Model take_model() {
   Model model;
   const std::vector<simt::KernelCount> kernels = simt::take_counts();
   for (const simt::KernelCount& kernel : kernels) {
-    const auto add = [&](Requests& sum, Space space, const char* access) {
-      sum.requests += kernel.requests(space, access);
-      sum.units += kernel.units(space, access);
-    };
-    add(model.global_loads, Space::global, "load");
-    add(model.global_stores, Space::global, "store");
-    add(model.global_atomics, Space::global, "atomic");
-    add(model.shared_loads, Space::shared, "load");
-    add(model.shared_stores, Space::shared, "store");
-    add(model.shared_atomics, Space::shared, "atomic");
-    if (kernel.blocks > 0) {
-      model.warps += kernel.blocks * ((kernel.threads / kernel.blocks + 31) / 32);
-    }
-    model.barriers += kernel.barriers;
-    model.warp_steps += kernel.warp_steps;
-    model.lane_steps += kernel.lane_steps;
-    for (const simt::LineCount& line : kernel.lines) model.exact = model.exact && line.exact;
+    const Model part = model_of(kernel);
+    add(model.global_loads, part.global_loads);
+    add(model.global_stores, part.global_stores);
+    add(model.global_atomics, part.global_atomics);
+    add(model.shared_loads, part.shared_loads);
+    add(model.shared_stores, part.shared_stores);
+    add(model.shared_atomics, part.shared_atomics);
+    model.warps += part.warps;
+    model.barriers += part.barriers;
+    model.warp_steps += part.warp_steps;
+    model.lane_steps += part.lane_steps;
+    model.exact = model.exact && part.exact;
+    model.parts.push_back(part);
   }
   model.report = simt::table(kernels);
   return model;

@@ -16,8 +16,10 @@ struct Requests {
   std::uint64_t units = 0;  ///< global memory: sectors of 32 bytes; shared memory: wavefronts
 };
 
-/// Counts of one call of a launcher, all its kernels together.
+/// Counts of one call of a launcher, all its kernels together, and of each kernel.
 struct Model {
+  std::string kernel;  ///< of the parts: its name
+  std::vector<Model> parts;
   Requests global_loads, global_stores, global_atomics;
   Requests shared_loads, shared_stores, shared_atomics;
   std::uint64_t warps = 0;

@@ -67,22 +67,32 @@ void write_requests(Json& json, const char* name, const Requests& r, const char*
   json.key(unit).value(static_cast<std::int64_t>(r.units)).end_object();
 }
 
+void write_counts(Json& json, const Model& m) {
+  write_requests(json, "global_loads", m.global_loads, "sectors");
+  write_requests(json, "global_stores", m.global_stores, "sectors");
+  write_requests(json, "global_atomics", m.global_atomics, "sectors");
+  write_requests(json, "shared_loads", m.shared_loads, "wavefronts");
+  write_requests(json, "shared_stores", m.shared_stores, "wavefronts");
+  write_requests(json, "shared_atomics", m.shared_atomics, "wavefronts");
+  json.key("warps").value(static_cast<std::int64_t>(m.warps));
+  json.key("barriers").value(static_cast<std::int64_t>(m.barriers));
+  json.key("warp_steps").value(static_cast<std::int64_t>(m.warp_steps));
+  json.key("lane_steps").value(static_cast<std::int64_t>(m.lane_steps));
+  json.key("exact").value(m.exact);
+}
+
 /// What only the CPU backend knows.
 void write_model(Json& json, const Result& r) {
   if (r.model) {
-    const Model& m = *r.model;
     json.key("model").begin_object();
-    write_requests(json, "global_loads", m.global_loads, "sectors");
-    write_requests(json, "global_stores", m.global_stores, "sectors");
-    write_requests(json, "global_atomics", m.global_atomics, "sectors");
-    write_requests(json, "shared_loads", m.shared_loads, "wavefronts");
-    write_requests(json, "shared_stores", m.shared_stores, "wavefronts");
-    write_requests(json, "shared_atomics", m.shared_atomics, "wavefronts");
-    json.key("warps").value(static_cast<std::int64_t>(m.warps));
-    json.key("barriers").value(static_cast<std::int64_t>(m.barriers));
-    json.key("warp_steps").value(static_cast<std::int64_t>(m.warp_steps));
-    json.key("lane_steps").value(static_cast<std::int64_t>(m.lane_steps));
-    json.key("exact").value(m.exact).end_object();
+    write_counts(json, *r.model);
+    json.key("kernels").begin_array();
+    for (const Model& kernel : r.model->parts) {
+      json.begin_object().key("kernel").value(kernel.kernel);
+      write_counts(json, kernel);
+      json.end_object();
+    }
+    json.end_array().end_object();
   }
   json.key("findings").begin_array();
   for (const Finding& finding : r.findings) {
