@@ -113,11 +113,12 @@ thread_local Worker* current_worker = nullptr;
 
 void run_threads();
 
-/// Makes a fiber start anew. Stacks start at different offsets, or equal frames would compete for
-/// the same sets of the cache.
+/// Makes a fiber start anew. Stacks start at different offsets in their pages, five cache lines
+/// apart: equal frames would compete for the same sets of the cache, and loads from one stack would
+/// wait for stores to the other.
 void reset(Fiber& fiber) {
-  const std::size_t shift =
-      reinterpret_cast<std::uintptr_t>(fiber.stack) / stack_bytes % 64 * 64 + 64;
+  const std::size_t number = reinterpret_cast<std::uintptr_t>(fiber.stack) / stack_bytes;
+  const std::size_t shift = (5 * number % 64 + 1) * 64;
   make_context(fiber.context, fiber.stack, stack_bytes - shift, run_threads);
 }
 
@@ -153,7 +154,7 @@ void become(Thread& thread) {
 /// Makes `next` the running thread; returns the context to switch to.
 inline Context& start_or_resume(Thread& next, Worker& worker) {
   become(next);
-  if (next.fiber != nullptr) {
+  if (next.state != Thread::fresh) {
     next.state = Thread::ready;
     return next.context;
   }
@@ -162,7 +163,7 @@ inline Context& start_or_resume(Thread& next, Worker& worker) {
 }
 
 /// Lets others run until the current thread may go on.
-inline void let_others_run(Thread& thread) {
+__attribute__((always_inline)) inline void let_others_run(Thread& thread) {
   Gang& gang = *thread.block->gang;
   Thread* next = gang.pick();
   if (next == &thread) {
@@ -351,7 +352,7 @@ void run_threads() {
     body.call(body.arguments);
     finish(*current_thread);
     Thread* next = worker.gang.pick();
-    if (next != nullptr && next->fiber == nullptr) {
+    if (next != nullptr && next->state == Thread::fresh) {
       next->fiber = mine;
       become(*next);
       continue;
@@ -509,13 +510,13 @@ void open_shared_memory(Worker& worker, Block& block, unsigned blocks) {
   set_state(address, block.grid->launch.shared_bytes, true);
 }
 
-/// Makes the gang's blocks and threads; keeps what an earlier gang of the same shape left.
-void set_up(Worker& worker, Grid& grid, unsigned blocks) {
+/// Makes the gang's blocks and threads; false if those of the gang before can stay.
+bool set_up(Worker& worker, Grid& grid, unsigned blocks) {
   Gang& gang = worker.gang;
   gang.worker = &worker;
   const bool same_shape = gang.blocks.size() == blocks && gang.grid == &grid;
   gang.grid = &grid;
-  if (same_shape) return;
+  if (same_shape) return false;
   gang.blocks.clear();
   if (gang.threads.size() < std::size_t{blocks} * grid.threads) {
     gang.threads = std::vector<Thread>(std::size_t{blocks} * grid.threads);
@@ -544,11 +545,12 @@ void set_up(Worker& worker, Grid& grid, unsigned blocks) {
       block.warps[t / 32].all |= 1u << t % 32;
     }
   }
+  return true;
 }
 
 /// `numbers`: the blocks of the grid that are to run now.
 void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned blocks) {
-  set_up(worker, grid, blocks);
+  const bool is_new = set_up(worker, grid, blocks);
   Gang& gang = worker.gang;
   gang.live = blocks * grid.threads;
   gang.wide = grid.launch.cooperative || worker.gang.clusters.size() < blocks;
@@ -585,6 +587,10 @@ void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned block
         if (!thread->copies.empty()) thread->copies.clear();
       }
     }
+  }
+  if (!is_new && the_order().kind != Order::random) {
+    gang.cursor = 0;
+    return;
   }
   put_in_order(gang, the_order().seed * 0x9E3779B97F4A7C15u + grid.number * 1000003u + numbers[0]);
 }

@@ -65,10 +65,10 @@ struct alignas(64) Thread {
   uint3 index = {0, 0, 0};
   Meeting* meeting = nullptr;
   Block* block = nullptr;
-  Fiber* fiber = nullptr;
-  Context context;                          ///< while it waits
   const volatile void* acquires = nullptr;  ///< a volatile load whose acquire() is still to come
+  Context context;                          ///< while it waits
 
+  Fiber* fiber = nullptr;
   std::uint64_t result = 0;  ///< of its last warp call
   const char* calls = "";    ///< the warp function it waits in
   std::uint32_t cluster_ticket = 0;
