@@ -20,7 +20,7 @@
 
 namespace simt {
 
-bool checking = false, counting = false;
+bool checking = false, counting = false, several_workers = false;
 
 namespace {
 
@@ -72,6 +72,12 @@ std::string name_of(const Grid& grid, std::uint32_t serial, unsigned rank) {
   const unsigned number = serial - grid.first_serial;
   return triple("block", number % g.x, number / g.x % g.y, number / g.x / g.y) + ", " +
          triple("thread", rank % b.x, rank / b.x % b.y, rank / b.x / b.y);
+}
+
+/// The common cases of ordered(): nothing recorded, an earlier launch, the same thread, a barrier.
+inline bool surely_ordered(const Record& record, const Thread& thread, const Block& block) {
+  if (record.serial != block.serial) return record.serial < block.grid->first_serial;
+  return record.time < block.barrier_time || record.rank == thread.rank;
 }
 
 /// Is what `record` did ordered before what `thread` does now?
@@ -146,7 +152,7 @@ void keep(Record (&two)[2], const Record& now, const Thread& thread, bool shared
     }
   }
   for (Record& reader : two) {
-    if (reader.serial == 0 || ordered(reader, thread) ||
+    if (surely_ordered(reader, thread, *thread.block) || ordered(reader, thread) ||
         (shared && !is_alive(*thread.block->gang, reader.serial))) {
       reader = now;
       return;
@@ -154,6 +160,21 @@ void keep(Record (&two)[2], const Record& now, const Thread& thread, bool shared
   }
   const auto warp_of = [](const Record& r) { return std::make_pair(r.serial, r.rank / 32); };
   if (warp_of(two[0]) == warp_of(two[1])) two[1] = now;
+}
+
+/// Are two readers known already that any racing writer would meet? Two of different warps since
+/// the last barrier, or two lanes of this warp since its lanes last met.
+inline bool two_read_already(const Cell& cell, const Thread& thread, unsigned bytes) {
+  const Block& block = *thread.block;
+  const Record &a = cell.read[0], &b = cell.read[1];
+  if (a.serial != block.serial || b.serial != block.serial || (a.bytes & b.bytes & bytes) != bytes)
+    return false;
+  const std::uint32_t earlier = std::min<std::uint32_t>(a.time, b.time);
+  if (earlier < block.barrier_time) return false;
+  const unsigned warp_a = a.rank / 32, warp_b = b.rank / 32;
+  if (warp_a != warp_b) return true;
+  const Warp& mine = block.warps[thread.warp];
+  return warp_a == thread.warp && earlier >= mine.known && !mine.lane_knows;
 }
 
 class Lock {
@@ -174,14 +195,20 @@ class Lock {
 void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsigned bytes,
                 Access kind, Strength strength, ProgramCounter pc, bool shared) {
   Cell& cell = cells[word];
-  const Lock lock(shared ? nullptr : &cell);
+  const Lock lock(shared || !several_workers ? nullptr : &cell);
   const Block& block = *thread.block;
+  const auto sure = [&](const Record& record) { return surely_ordered(record, thread, block); };
+  if (kind == Access::load && strength == Strength::plain && sure(cell.write) &&
+      sure(cell.strong_write[0]) && sure(cell.strong_write[1]) &&
+      two_read_already(cell, thread, bytes)) {
+    return;
+  }
   if (block.time >= last_time) return;  // the counter is full: no more race checks in this block
   const Record now = {block.serial,          block.time,  thread.rank,
                       pc & ((1u << 25) - 1), bytes & 15u, static_cast<std::uint32_t>(strength),
                       kind == Access::atomic};
   const auto races = [&](const Record& before) {
-    if (before.serial == 0 || (before.bytes & bytes) == 0 || ordered(before, thread)) return false;
+    if (sure(before) || (before.bytes & bytes) == 0 || ordered(before, thread)) return false;
     if (shared && !is_alive(*block.gang, before.serial)) return false;
     if (before.strength == 0 || now.strength == 0) return true;
     // Volatile accesses pass flags, but inside a warp they only hide a missing __syncwarp().

@@ -867,7 +867,9 @@ void run_blocks(Grid& grid) {
     if (counting) merge_counters(worker, grid);
   };
   const bool small = std::uint64_t{grid.blocks} * grid.threads < 1024;
-  Pool::get().run(small ? 1 : gangs, work);
+  const unsigned workers = small ? 1 : std::min(gangs, Pool::get().size());
+  several_workers = workers > 1;
+  Pool::get().run(workers, work);
 }
 
 void run_grid(const Launch& launch, Body body, unsigned depth) {

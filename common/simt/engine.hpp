@@ -223,7 +223,7 @@ void step_aside(Thread& thread);
 
 // ---- check.cpp ----
 
-extern bool checking, counting;
+extern bool checking, counting, several_workers;
 void set_up_checks();
 enum class Strength : std::uint8_t { plain, is_volatile, atomic };
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,

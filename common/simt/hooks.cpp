@@ -20,8 +20,9 @@ Event::Kind event_of(Access kind) {
   return kind == Access::load ? Event::load : kind == Access::store ? Event::store : Event::atomic;
 }
 
-void on_access(std::uintptr_t address, std::size_t bytes, Access kind, Strength strength,
-               bool aligned, const void* return_address) {
+__attribute__((always_inline)) inline void on_access(std::uintptr_t address, std::size_t bytes,
+                                                     Access kind, Strength strength, bool aligned,
+                                                     const void* return_address) {
   Thread* thread = observed_thread;
   if (thread == nullptr || bytes == 0) return;
   if (address - stacks_low < stacks_high - stacks_low) return;  // a local variable
@@ -43,7 +44,7 @@ void on_access(std::uintptr_t address, std::size_t bytes, Access kind, Strength 
 
 void plain(void* p, std::size_t bytes, Access kind, const void* pc) {
   const auto a = reinterpret_cast<std::uintptr_t>(p);
-  if (observed_thread != nullptr && checking && a % bytes != 0 &&
+  if (observed_thread != nullptr && checking && (a & (bytes - 1)) != 0 &&
       a - stacks_low >= stacks_high - stacks_low) {
     const Unobserved unobserved;
     Thread& thread = *current_thread;
