@@ -477,10 +477,11 @@ void acquire(const volatile void* address) {
 }
 
 void before_atomic(const volatile void* address, std::size_t size, Access kind, Order order,
-                   const void* pc) {
+                   const void* pc, bool loop) {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
   thread->site = counter_of(pc);
+  thread->in_loop = loop;
   if (checking || counting) access(address, size, kind, pc, true);
   if (kind == Access::load || !checking) return;
   if (releases(order)) {

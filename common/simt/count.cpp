@@ -143,8 +143,9 @@ void count_request(Counters& counters, const Event& event, const Request& r) {
   site.bytes_asked += std::uint64_t{r.active} * r.bytes;
   site.bytes = std::max(site.bytes, r.bytes);
   unsigned units = 0, ideal = 0;
-  if (event.kind == Event::atomic) {
-    units = event.shared ? atomic_wavefronts(r) : atomic_sectors(r);
+  if (event.kind >= Event::atomic) {
+    const unsigned rounds = event.kind == Event::atomic_loop ? 2 : 1;
+    units = event.shared ? rounds * atomic_wavefronts(r) : atomic_sectors(r);
     ideal = event.shared ? 1 : (r.active * r.bytes + 31) / 32;
   } else if (event.shared) {
     units = wavefronts(r, event.kind == Event::load, &ideal);
@@ -322,7 +323,7 @@ KernelCount count_of(const std::string& name, const KernelTotal& total) {
     line.ideal = site.ideal;
     line.bytes_asked = site.bytes_asked;
     line.bytes_moved = site.units * (shared != 0 ? 128 : 32);
-    line.exact = total.counters.exact;
+    line.exact = total.counters.exact && !(shared != 0 && kind >= Event::atomic && site.bytes == 8);
     line.hint = hint_for(line);
     count.lines.push_back(line);
   }

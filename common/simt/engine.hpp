@@ -40,7 +40,7 @@ struct Meeting {
 
 /// One thing that a thread did, for the counters (count.cpp).
 struct Event {
-  enum Kind : std::uint8_t { basic_block, enter, leave, load, store, atomic };
+  enum Kind : std::uint8_t { basic_block, enter, leave, load, store, atomic, atomic_loop };
   ProgramCounter pc;
   Kind kind;
   bool shared;
@@ -71,6 +71,7 @@ struct alignas(64) Thread {
   Fiber* fiber = nullptr;
   std::uint64_t result = 0;  ///< of its last warp call
   const char* calls = "";    ///< the warp function it waits in
+  bool in_loop = false;      ///< its atomic is one that GPUs do by compare-and-swap
   std::uint32_t cluster_ticket = 0;
   unsigned polls = 0;
   std::uint32_t fenced = 0;        ///< block time of its last fence for all, 0: none

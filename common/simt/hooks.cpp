@@ -16,8 +16,10 @@ namespace {
 
 constexpr int error_misaligned = 716;
 
-Event::Kind event_of(Access kind) {
-  return kind == Access::load ? Event::load : kind == Access::store ? Event::store : Event::atomic;
+Event::Kind event_of(Access kind, const Thread& thread) {
+  if (kind == Access::load) return Event::load;
+  if (kind == Access::store) return Event::store;
+  return thread.in_loop ? Event::atomic_loop : Event::atomic;
 }
 
 __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std::size_t bytes,
@@ -33,12 +35,14 @@ __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std
   if (!counting || !word_of(address, &word)) return;
   const bool shared = is_window(address);
   if (aligned) {
-    record(*thread, {pc, event_of(kind), shared, static_cast<std::uint16_t>(bytes), address});
+    record(*thread,
+           {pc, event_of(kind, *thread), shared, static_cast<std::uint16_t>(bytes), address});
     return;
   }
   const std::size_t step = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;  // as a GPU would have to
   for (std::size_t k = 0; k < bytes; k += step) {
-    record(*thread, {pc, event_of(kind), shared, static_cast<std::uint16_t>(step), address + k});
+    record(*thread,
+           {pc, event_of(kind, *thread), shared, static_cast<std::uint16_t>(step), address + k});
   }
 }
 

@@ -190,9 +190,10 @@ bool in_kernel();
 
 enum class Order : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
 
-/// Before an atomic of the running thread: checks, counts, releases. `pc`: see access().
+/// Before an atomic of the running thread: checks, counts, releases. `pc`: see access(). `loop`: in
+/// shared memory a GPU does it by compare-and-swap, which counts twice.
 void before_atomic(const volatile void* address, std::size_t size, Access kind, Order order,
-                   const void* pc);
+                   const void* pc, bool loop = false);
 void after_atomic(const volatile void* address, Access kind, Order order);
 
 template <class T>
@@ -203,9 +204,10 @@ using Bits = std::conditional_t<
 
 /// *p = f(*p), atomically; returns the old value. T: 1, 2, 4 or 8 bytes, trivially copyable.
 template <class T, class F>
-SIMT_RAW T atomic_update(volatile T* p, F f, Order order = Order::relaxed) {
+SIMT_RAW T atomic_update(volatile T* p, F f, Order order = Order::relaxed,
+                         bool loop = !std::is_integral_v<T> || sizeof(T) != 4) {
   static_assert(sizeof(T) <= 8);
-  before_atomic(p, sizeof(T), Access::atomic, order, __builtin_return_address(0));
+  before_atomic(p, sizeof(T), Access::atomic, order, __builtin_return_address(0), loop);
   auto* word = reinterpret_cast<volatile Bits<T>*>(p);
   Bits<T> old = __atomic_load_n(word, __ATOMIC_SEQ_CST), next;
   T value;

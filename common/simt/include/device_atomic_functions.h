@@ -22,10 +22,11 @@
   SIMT_INLINE T name##_system(T* p, T v) {                                              \
     return simt::atomic_update(p, [v](const T& old) SIMT_STEP -> T { return result; }); \
   }
-#define SIMT_ATOMIC_CAS(T, form)                                                       \
-  SIMT_INLINE T form(T* p, T compare, T v) {                                           \
-    return simt::atomic_update(                                                        \
-        p, [compare, v](const T& old) SIMT_STEP { return old == compare ? v : old; }); \
+#define SIMT_ATOMIC_CAS(T, form)                                                      \
+  SIMT_INLINE T form(T* p, T compare, T v) {                                          \
+    return simt::atomic_update(                                                       \
+        p, [compare, v](const T& old) SIMT_STEP { return old == compare ? v : old; }, \
+        simt::Order::relaxed, true);                                                  \
   }
 #define SIMT_ATOMICS(T)                                   \
   SIMT_ATOMIC(atomicExch, T, (static_cast<void>(old), v)) \
