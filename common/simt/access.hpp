@@ -10,8 +10,11 @@
 /// kernel's. Never inlined into instrumented code, so a return address points into the kernel.
 #if defined(__clang__)
 #define SIMT_RAW __attribute__((noinline, no_sanitize("thread", "coverage")))
+/// Threads meet here: two calls in two branches must stay two.
+#define SIMT_CONVERGENT __attribute__((convergent))
 #else
 #define SIMT_RAW __attribute__((noinline, no_sanitize_thread, no_sanitize_coverage))
+#define SIMT_CONVERGENT
 #endif
 
 /// On thin wrappers around the engine: inlined always, so that the engine's return address is the

@@ -25,7 +25,7 @@ struct Site {
 struct Counters {
   std::unordered_map<std::uint64_t, Site> sites;  ///< by pc, kind and space
   std::uint64_t barriers = 0, warp_steps = 0, lane_steps = 0;
-  bool exact = true;
+  bool exact = true, diverged = false;
   std::uint64_t last_key = ~std::uint64_t{0};
   Site* last = nullptr;
 
@@ -221,6 +221,7 @@ class Matcher {
 
   void step() {
     const std::uint32_t chosen = choose();
+    if (chosen != active_) counters_.diverged = true;
     const Event event = head(static_cast<unsigned>(__builtin_ctz(chosen)));
     if (event.kind == Event::basic_block) {
       ++counters_.warp_steps;
@@ -367,6 +368,9 @@ void merge_counters(Worker& worker, const Grid& grid) {
   to.warp_steps += from.warp_steps;
   to.lane_steps += from.lane_steps;
   to.exact = to.exact && from.exact;
+#if defined(__clang__)  // it reorders and merges blocks, so lanes may seem to meet elsewhere
+  to.exact = to.exact && !from.diverged;
+#endif
   worker.counters.reset();
 }
 

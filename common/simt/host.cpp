@@ -84,6 +84,14 @@ std::size_t number_from(const char* variable, std::size_t least, std::size_t mos
   std::exit(2);
 }
 
+/// How many devices there seem to be. They are one: memory, SMs and the error state are shared.
+int device_count() {
+  static const int count = static_cast<int>(number_from("SIMT_DEVICES", 1, 64, 1));
+  return count;
+}
+bool is_device_number(int device) { return device >= 0 && device < device_count(); }
+thread_local int current_device = 0;
+
 /// Of the machine, or of the container that the process runs in.
 std::size_t host_memory() {
   std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -619,15 +627,17 @@ cudaError_t cudaRuntimeGetVersion(int* number) {
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = device_count();
   return end(cudaSuccess);
 }
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = current_device;
   return end(cudaSuccess);
 }
 cudaError_t cudaSetDevice(int device) {
-  return end(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+  if (!is_device_number(device)) return end(cudaErrorInvalidDevice);
+  current_device = device;
+  return end(cudaSuccess);
 }
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
 cudaError_t cudaSetDeviceFlags(unsigned) { return end(cudaSuccess); }
@@ -636,14 +646,14 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
   return end(cudaSuccess);
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  if (device != 0) return end(cudaErrorInvalidDevice);
+  if (!is_device_number(device)) return end(cudaErrorInvalidDevice);
   if (value == nullptr) return end(cudaErrorInvalidValue);
   if (attribute < 1 || attribute >= cudaDevAttrMax) return end(cudaErrorInvalidValue);
   *value = attribute_of(attribute);
   return end(cudaSuccess);
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
-  if (device != 0) return end(cudaErrorInvalidDevice);
+  if (!is_device_number(device)) return end(cudaErrorInvalidDevice);
   if (p == nullptr) return end(cudaErrorInvalidValue);
   const auto bytes = [](cudaDeviceAttr attribute) {
     return static_cast<std::size_t>(attribute_of(attribute));
@@ -799,7 +809,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   *pool = nullptr;
-  return end(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+  return end(is_device_number(device) ? cudaSuccess : cudaErrorInvalidDevice);
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
   return end(cudaSuccess);
@@ -851,7 +861,7 @@ cudaError_t advise(const void* address, bool known_place) {
   if (!managed) return end(cudaErrorInvalidValue);
   return end(known_place ? cudaSuccess : cudaErrorInvalidDevice);
 }
-bool is_place(int device) { return device == 0 || device == cudaCpuDeviceId; }
+bool is_place(int device) { return is_device_number(device) || device == cudaCpuDeviceId; }
 }  // namespace
 cudaError_t cudaMemPrefetchAsync(const void* address, std::size_t, int device, cudaStream_t) {
   return advise(address, is_place(device));
@@ -976,6 +986,10 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t*, cudaGraph_t, const cudaGrap
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long) {
   return not_supported("cudaGraphInstantiate");
+}
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*,
+                                       std::size_t, cudaGraph_t) {
+  return not_supported("cudaGraphAddChildGraphNode");
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {
   return not_supported("cudaGraphUpload");

@@ -69,9 +69,10 @@ function(simt_add_library)
       -fsanitize-coverage=trace-pc)
   elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(simt_flags_instrumented INTERFACE
-      -fno-vectorize -fno-slp-vectorize -fno-unroll-loops
+      -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-finite-loops -fno-builtin-memset -fno-builtin-memcpy
       "SHELL:-mllvm -tsan-distinguish-volatile" "SHELL:-mllvm -tsan-instrument-read-before-write"
-      -fsanitize-coverage=trace-pc,bb)
+      "SHELL:-mllvm -enable-tail-merge=false"
+      -fsanitize-coverage=trace-pc,bb,no-prune)
   else()
     message(FATAL_ERROR "CUDA on the CPU needs GCC or Clang, not ${CMAKE_CXX_COMPILER_ID}")
   endif()

@@ -84,12 +84,12 @@ struct ArgumentsOf<true, Signature, A...> {
 /// What `f<<<...>>>(arguments...)` becomes. Arguments are evaluated and converted once, and copied
 /// for every thread.
 template <class F, class Signature, class... A>
-void launch(const Launch& launch, F f, Signature, A&&... arguments) {
+void launch(const Launch& launch, F f, Signature, A... arguments) {
   const Unobserved unobserved;
   using Arguments =
       typename ArgumentsOf<std::is_invocable_v<Signature, int>, Signature, A...>::type;
   using Call = std::pair<F, Arguments>;
-  auto* call = new Call(std::move(f), Arguments(std::forward<A>(arguments)...));
+  auto* call = new Call(std::move(f), Arguments(std::move(arguments)...));
   launch_body(launch, {[](void* p) {
                          auto* c = static_cast<Call*>(p);
                          std::apply(c->first, c->second);
@@ -142,8 +142,8 @@ struct BarrierResult {
   int votes;    ///< threads whose predicate was not 0
   int threads;  ///< threads that took part
 };
-BarrierResult block_barrier(int predicate);  ///< __syncthreads and its kin
-void grid_barrier();                         ///< cooperative launches
+SIMT_CONVERGENT BarrierResult block_barrier(int predicate);  ///< __syncthreads and its kin
+void grid_barrier();                                         ///< cooperative launches
 void cluster_barrier();
 /// Split forms. Every thread that arrives must wait before it arrives again.
 void cluster_arrive();
@@ -164,8 +164,8 @@ struct WarpCall {
 };
 /// The lanes in `mask` meet; the last computes all results with `f`. Only "__syncwarp" and
 /// "group.sync()" order memory, as CUDA has it.
-std::uint64_t warp_call(std::uint32_t mask, std::uint64_t value, int argument, int width,
-                        void (*f)(WarpCall&), const char* name);
+SIMT_CONVERGENT std::uint64_t warp_call(std::uint32_t mask, std::uint64_t value, int argument,
+                                        int width, void (*f)(WarpCall&), const char* name);
 
 /// __threadfence and its kin: later strong stores release what came before, to the threads of the
 /// block or to all.

@@ -212,6 +212,40 @@ print("index,op,type,bytes,pattern,mask,offsets\\nkernel shared_load")
         self.assertEqual(done.stderr, "collect: the program launched 0 kernels, Nsight Compute "
                          "saw 1\n")
 
+    def test_kernels(self):
+        program = self.program("kernels", '''#!{python} -IS
+print("index,kernel,checksum\\nkernel sum\\n0,sum,ab\\nkernel scan\\n1,scan,cd")
+''')
+        words = ("collect", "kernels", "--output", self.folder / "t.csv", program)
+        done = self.run_script(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        header, rows = tables.read_table(self.folder / "t.csv")
+        self.assertEqual([header["cuda"], header["nsight_compute"]], ["13.0", "2025.3.1.0"])
+        self.assertEqual(rows[1]["kernel"], "scan")
+        self.assertEqual(rows[1]["checksum"], "cd")
+        self.assertEqual(rows[1]["global_stores_sectors"], "2")
+        self.assertEqual(rows[1]["global_atomics_requests"], "4")  # red and atom
+        self.assertEqual(rows[1]["barriers"], "4")
+        self.program("kernels", '''#!{python} -IS
+print("index,kernel,checksum\\nkernel sum\\n0,scan,ab")
+''')
+        done = self.run_script(*words)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "collect: launch 0 is scan, not void sum<int>(int)\n"))
+
+    def test_versions(self):
+        self.assertEqual(tables.tool_version(str(self.folder / "ncu"), "Version"), "2025.3.1.0")
+        said = self.program("said", "#!/bin/sh\necho Version 7.1 >&2\n")
+        self.assertEqual(tables.tool_version(str(said), "Version"), "7.1")
+        (self.folder / "2024.1.2").mkdir()
+        self.program("2024.1.2/ncu", "#!/bin/sh\n")
+        self.assertEqual(tables.tool_version(str(self.folder / "2024.1.2/ncu"), "Version"),
+                         "2024.1.2")
+        silent = self.program("silent", "#!/bin/sh\n")
+        self.assertEqual(tables.tool_version(str(silent), "Version"), "")
+        with self.assertRaises(tables.Problem):
+            tables.tool_version(str(self.folder / "missing"), "Version")
+
     def test_chapters(self):
         program = self.program("09_fake", FAKE_CHAPTER)
         plan = self.write("plan.json", {"chapter": "09_fake", "results": [
@@ -349,6 +383,56 @@ sys.exit(66)
                                    self.folder / "out", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
             self.assertRegex(done.stderr, r"\Acompare: .+\n\Z", words)
+
+    def test_kernels(self):
+        columns = ["kernel", "checksum", *tables.COUNTERS, "threads_per_instruction"]
+        zeros = dict.fromkeys(tables.COUNTERS, 0)
+        rows = [dict(zeros, kernel="sum", checksum="ab", barriers=8, global_loads_requests=4,
+                     global_loads_sectors=16, threads_per_instruction="30.5"),
+                dict(zeros, kernel="scan", checksum="cd", shared_loads_requests=3)]
+        tables.write_table(self.folder / "m.csv", {"gpu": "NVIDIA H200", "cuda": "13.0",
+                                                   "nsight_compute": "unknown"}, columns, rows)
+        modelled = [dict(rows[0], lanes_per_step="31.25"), dict(rows[1], shared_loads_requests=5)]
+
+        def compare_kernels(modelled, explanations=None):
+            tables.write_table(self.folder / "printed.csv", {}, columns + ["lanes_per_step"],
+                               modelled)
+            return self.run_script(
+                "compare", "kernels", self.program("kernels", "#!/bin/sh\ncat %s\n"
+                                                   % (self.folder / "printed.csv")),
+                "--measured", self.folder / "m.csv", "--output", self.folder / "out.md",
+                "--explanations", self.write("e.json", explanations or {}))
+
+        done = compare_kernels(modelled)
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "not equal: scan: shared_loads_requests modelled 5, measured 3\n"))
+        self.assertIn("1 of 2 kernels are equal (50.0 %)", done.stdout)
+        page = (self.folder / "out.md").read_text()
+        self.assertIn("Measured on one NVIDIA H200 with CUDA 13.0; modelled", page)
+        self.assertIn("| sum | 4 / 16 | - | - | - | - | - | 8 |  | 31.25 / 30.5 |", page)
+        self.assertIn("| scan | - | - | - | **5 ≠ 3** | - | - | - | [1] | - / - |", page)
+        self.assertIn("1. not explained", page)
+        done = compare_kernels(modelled, {"kernels/scan": {"shared_loads_*": "merged"},
+                                          "kernels/sum": {"*": "old"}, "01_x/*": {"*": "other"},
+                                          "patterns/x": {"*": "other"}})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(re.findall("explanations.json: (.*)", done.stdout),
+                         ["kernels/sum, *: explains no row any more"])
+        self.assertIn("1. merged", (self.folder / "out.md").read_text())
+        for wrong, said in ((modelled[:1], "kernels.cu has changed"),
+                            ([modelled[0], dict(modelled[1], checksum="ee")], "another result"),
+                            ([modelled[0], dict(modelled[1], barriers="")], "built for a GPU?")):
+            done = compare_kernels(wrong)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, r"\Acompare: .*" + re.escape(said) + r".*\n\Z")
+
+    def test_tools_that_are_not_known(self):
+        for header, text in (({"gpu": "X", "driver": "5", "date": "d"},
+                              "Measured on one X with driver 5, d;"),
+                             ({"nsight_compute": "2025.3", "cuda": "13.0"},
+                              "Measured on one GPU with Nsight Compute 2025.3, CUDA 13.0;"),
+                             ({"nsight_compute": "unknown"}, "Measured on one GPU;")):
+            self.assertTrue(compare.introduction(header, [])[0].startswith(text))
 
     def test_patterns(self):
         columns = ["op", "type", "bytes", "pattern", "mask", "wavefronts_ld", "requests_red",

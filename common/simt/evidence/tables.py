@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -121,19 +122,28 @@ def profile(ncu: str, metrics: Sequence[str], command: Sequence[str], log: str =
     return printed, parse_ncu(text)
 
 
+def tool_version(tool: str, word: str) -> str:
+    """The number after `word` in what `TOOL --version` prints, or else the one in the tool's path,
+    such as .../2025.3.1/ncu; empty if there is neither."""
+    try:
+        done = subprocess.run([tool, "--version"], stdout=subprocess.PIPE, timeout=60,
+                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Problem(f"{tool}: {error}") from error
+    found = re.search(word + r"\s+(\d+(?:\.\d+)+)", done.stdout.decode("utf-8", "replace"))
+    if not found:
+        path = Path(shutil.which(tool) or tool).resolve()
+        found = re.search(r"/(\d{4}(?:\.\d+)+)/", str(path))
+    return found.group(1) if found else ""
+
+
 def machine(ncu: str, nvcc: str) -> Dict[str, str]:
     """What a table was measured with."""
     gpu = execute(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
     name, driver = (part.strip() for part in gpu.splitlines()[0].split(","))
-    version = re.compile(r"(\d+\.\d+(?:\.\d+)*)")
-    versions = {}
-    for tool, command in (("nvcc", [nvcc, "--version"]), ("ncu", [ncu, "--version"])):
-        lines = [line for line in execute(command).splitlines() if version.search(line)]
-        found = version.search(lines[0].split("release")[-1]) if lines else None
-        versions[tool] = found.group(1) if found else "unknown"
-    date = execute(["date", "-u", "+%Y-%m-%d"]).strip()
-    return {"gpu": name, "date": date, "driver": driver, "cuda": versions["nvcc"],
-            "nsight_compute": versions["ncu"]}
+    header = {"gpu": name, "date": execute(["date", "-u", "+%Y-%m-%d"]).strip(), "driver": driver,
+              "cuda": tool_version(nvcc, "release"), "nsight_compute": tool_version(ncu, "Version")}
+    return {key: value for key, value in header.items() if value}
 
 
 # ---- Sizes ----
