@@ -3,7 +3,7 @@
 #   include(path/to/simt.cmake)
 #   simt_add_executable(my_program kernels.cu main.cpp)
 #
-# Needs CMake 3.21, Python 3.9 and a C++17 compiler; GCC and Clang. See simt_add_library(), simt_rewrite(),
+# Needs CMake 3.21, Python 3.8 and a C++17 compiler; GCC and Clang. See simt_add_library(), simt_rewrite(),
 # simt_object_library() and simt_add_executable() for the parts.
 include_guard(GLOBAL)
 cmake_policy(PUSH)
@@ -12,7 +12,7 @@ cmake_policy(VERSION 3.21)  # among others CMP0116: a depfile's paths are relati
 set(SIMT_SWITCH "" CACHE STRING
   "how to change from one CUDA thread to the next: empty for the fastest, ucontext or boost")
 set_property(CACHE SIMT_SWITCH PROPERTY STRINGS "" ucontext boost)
-find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+find_package(Python3 3.8 REQUIRED COMPONENTS Interpreter)
 set(SIMT_PYTHON "${Python3_EXECUTABLE}" CACHE INTERNAL "runs rewrite.py")
 
 # Makes, once, the targets
@@ -38,7 +38,7 @@ function(simt_add_library)
   endforeach()
   add_library(simt STATIC ${sources})
   target_compile_features(simt PUBLIC cxx_std_17)
-  target_compile_options(simt PRIVATE -O2 -g)
+  target_compile_options(simt PRIVATE -O2 -g -fno-sanitize=all)
   target_include_directories(simt BEFORE PUBLIC "${here}/include" "${here}")
   target_link_libraries(simt PUBLIC ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS})
   if(SIMT_SWITCH STREQUAL "ucontext")

@@ -194,7 +194,7 @@ for k in range(2): print("kernel", op); print("%d,%s,u8,1,unit,ffffffff,0 1" % (
 ''')
         done = self.run_script("collect", "patterns", "--output", self.folder / "t.csv", program)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("left out: smsp__inst_executed_op_shared_ld.sum", done.stdout)
+        self.assertIn("left out: smsp__inst_executed_op_shared_ld_pred_on_any.sum", done.stdout)
         header, rows = tables.read_table(self.folder / "t.csv")
         self.assertEqual(header["gpu"], "NVIDIA H200")
         self.assertEqual(header["driver"], "580.1")
