@@ -158,8 +158,8 @@ inline Context& start_or_resume(Thread& next, Worker& worker) {
     next.state = Thread::ready;
     return next.context;
   }
-  next.fiber = take_fiber(worker);
-  return next.fiber->context;
+  worker.started = take_fiber(worker);
+  return worker.started->context;
 }
 
 /// Lets others run until the current thread may go on.
@@ -334,6 +334,10 @@ void finish(Thread& thread) {
   warp.live &= ~(1u << thread.lane);
   --gang.live;
   move_on(gang);
+  if (thread.has_copies) {  // nobody waited for the last ones
+    thread.has_copies = false;
+    thread.copies.clear();
+  }
   leave(thread, block.meeting);
   if (gang.wide) leave(thread, *block.cluster);  // a grid's barrier waits for all, for ever
   for (OpenCall& open : warp.calls) {
@@ -345,15 +349,14 @@ void finish(Thread& thread) {
 /// What every fiber runs: threads, one after the other.
 void run_threads() {
   Worker& worker = *current_worker;
+  Fiber* mine = worker.started;
   for (;;) {
     const Body& body = worker.gang.grid->body;
-    Fiber* mine = current_thread->fiber;
     current_thread->state = Thread::ready;
     body.call(body.arguments);
     finish(*current_thread);
     Thread* next = worker.gang.pick();
     if (next != nullptr && next->state == Thread::fresh) {
-      next->fiber = mine;
       become(*next);
       continue;
     }
@@ -579,12 +582,9 @@ void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned block
       for (Thread* thread : warp.lanes) {
         if (thread == nullptr) break;
         thread->state = Thread::fresh;
-        thread->fiber = nullptr;
-        thread->fenced = thread->block_fenced = 0;
         thread->acquires = nullptr;
-        thread->polls = 0;
         thread->at_cluster = false;
-        if (!thread->copies.empty()) thread->copies.clear();
+        if (checking) thread->fenced = thread->block_fenced = thread->polls = 0;
       }
     }
   }
@@ -602,7 +602,11 @@ void drop_fibers(Worker& worker) {
     reset(fiber);
     worker.idle.push_back(&fiber);
   }
-  for (Thread& thread : worker.gang.threads) thread.events.clear();
+  for (Thread& thread : worker.gang.threads) {
+    thread.events.clear();
+    thread.copies.clear();
+    thread.has_copies = false;
+  }
   for (const auto& block : worker.gang.blocks) {
     for (Warp& warp : block->warps) {
       for (LaneCursor& cursor : warp.cursors) cursor = {};
@@ -1050,6 +1054,7 @@ bool in_kernel() { return current_thread != nullptr; }
 void async_copy(void* to, const void* from, std::size_t bytes) {
   Thread& thread = *current_thread;
   if (thread.copies.empty()) thread.copies.emplace_back();
+  thread.has_copies = true;
   thread.copies.back().push_back({to, from, bytes});
 }
 

@@ -60,6 +60,7 @@ struct alignas(64) Thread {
   std::uint8_t lane = 0, warp = 0;
   bool at_cluster = false;  ///< arrived at the cluster's barrier and has not waited yet
   std::uint16_t rank = 0;
+  bool has_copies = false;   ///< asynchronous ones, see below
   std::uint32_t ticket = 0;  ///< at_meeting: the phase that must end
   ProgramCounter site = 0;   ///< where it waits
   uint3 index = {0, 0, 0};
@@ -68,7 +69,6 @@ struct alignas(64) Thread {
   const volatile void* acquires = nullptr;  ///< a volatile load whose acquire() is still to come
   Context context;                          ///< while it waits
 
-  Fiber* fiber = nullptr;
   std::uint64_t result = 0;  ///< of its last warp call
   const char* calls = "";    ///< the warp function it waits in
   bool in_loop = false;      ///< its atomic is one that GPUs do by compare-and-swap
@@ -193,6 +193,7 @@ struct Worker {
   Gang gang;
   std::deque<Fiber> fibers;
   std::vector<Fiber*> idle;
+  Fiber* started = nullptr;  ///< the one that starts now
   Context home;
   std::vector<unsigned> windows;  ///< its windows of shared memory, used in turn
   std::size_t next_window = 0;

@@ -432,7 +432,7 @@ sys.exit(66)
                              ({"nsight_compute": "2025.3", "cuda": "13.0"},
                               "Measured on one GPU with Nsight Compute 2025.3, CUDA 13.0;"),
                              ({"nsight_compute": "unknown"}, "Measured on one GPU;")):
-            self.assertTrue(compare.introduction(header, [])[0].startswith(text))
+            self.assertTrue(compare.introduction(header, [])[2].startswith(text))
 
     def test_patterns(self):
         columns = ["op", "type", "bytes", "pattern", "mask", "wavefronts_ld", "requests_red",
