@@ -122,16 +122,30 @@ void reset(Fiber& fiber) {
   make_context(fiber.context, fiber.stack, stack_bytes - shift, run_threads);
 }
 
+/// The most threads that can be alive at once on a worker: a cooperative grid, or a cluster.
+std::size_t most_fibers() {
+  const std::size_t grid = std::size_t{limits().sms} * limits().threads_per_sm;
+  return std::max<std::size_t>(grid, 16 * 1024) + fibers_per_slab;
+}
+
+/// All stacks of a worker lie in one range, so that a local variable is known by its address.
+void reserve_stacks(Worker& worker) {
+  worker.stacks = static_cast<char*>(reserve(most_fibers() * stack_bytes));
+  stacks_low = reinterpret_cast<std::uintptr_t>(worker.stacks);
+  stacks_high = stacks_low + most_fibers() * stack_bytes;
+}
+
 void add_fibers(Worker& worker) {
-  const std::size_t bytes = fibers_per_slab * stack_bytes;
-  auto* slab = static_cast<char*>(reserve(bytes));
-  const auto low = reinterpret_cast<std::uintptr_t>(slab);
-  stacks_low = stacks_low == 0 ? low : std::min(stacks_low, low);
-  stacks_high = std::max(stacks_high, low + bytes);
+  if (worker.stacks == nullptr) reserve_stacks(worker);
+  if (worker.fibers.size() + fibers_per_slab > most_fibers()) {
+    std::fprintf(stderr, "simt: more than %zu threads alive at once\n", most_fibers());
+    std::exit(4);
+  }
   const bool guarded = worker.fibers.size() < 4096;  // each guard costs the system a mapping
   for (unsigned k = 0; k < fibers_per_slab; ++k) {
+    char* stack = worker.stacks + worker.fibers.size() * stack_bytes;
     Fiber& fiber = worker.fibers.emplace_back();
-    fiber.stack = slab + k * stack_bytes;
+    fiber.stack = stack;
     if (guarded) mprotect(fiber.stack, 4096, PROT_NONE);
     reset(fiber);
     worker.idle.push_back(&fiber);

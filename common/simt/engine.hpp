@@ -191,6 +191,7 @@ struct Grid {
 /// An OS thread that runs gangs.
 struct Worker {
   Gang gang;
+  char* stacks = nullptr;
   std::deque<Fiber> fibers;
   std::vector<Fiber*> idle;
   Fiber* started = nullptr;  ///< the one that starts now

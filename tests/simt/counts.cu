@@ -724,6 +724,23 @@ TEST_F(Counts, interleaved_reduction) {
   expect_line(line("interleaved", "interleaved", "load", Space::shared), 24, 510, 94);
 }
 
+__global__ void all_wait(const int* in, int* out) {
+  const int v = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = v;
+}
+/// Stacks for many threads are added late, on either side of the arrays: accesses to what lies
+/// between stacks must not pass for accesses to local variables.
+TEST_F(Counts, arrays_between_stacks) {
+  for (const unsigned threads : {32u, 256u, 1024u, 64u}) {
+    Array<int> in(threads, 1), out(threads), far(1 << 24);
+    all_wait<<<1, threads>>>(in.get(), out.get());
+    take();
+    EXPECT_EQ(kernel("all_wait").requests(Space::global, "load"), threads / 32) << threads;
+    EXPECT_EQ(kernel("all_wait").requests(Space::global, "store"), threads / 32) << threads;
+  }
+}
+
 // ---- Atomics, barriers, steps ----
 
 __global__ void atomics(int* data, int* out) {
