@@ -341,12 +341,12 @@ std::uint32_t active_lanes(const char* file, int line) {
     // A lane that polls stays runnable: two rounds without a newcomer are enough.
     for (int quiet = 0; quiet < 2 && others_can_run(warp, at->lanes);) {
       const std::uint32_t before = at->lanes;
-      yield();
+      give_way(*current_thread);
       quiet = at->lanes == before ? quiet + 1 : 0;
     }
     at->closed = true;
   } else {
-    while (!at->closed) yield();
+    while (!at->closed) give_way(*current_thread);
   }
   const std::uint32_t lanes = at->lanes;
   if (--at->inside == 0) gatherings.erase(at);

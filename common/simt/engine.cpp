@@ -1010,20 +1010,25 @@ std::uint64_t warp_call(std::uint32_t mask, std::uint64_t value, int argument, i
   return thread.result;
 }
 
+void give_way(Thread& thread) {
+  ++thread.polls;
+  if (somebody_is_stuck) stop_if_stuck(thread, thread.site);
+  if (thread.polls % 256 == 0) std::this_thread::yield();
+  Grid& grid = *thread.block->grid;
+  if (grid.failed) abandon(grid, error_timeout);
+  step_aside(thread);
+}
+
 void yield() {
   Thread* thread = current_thread;
   if (thread == nullptr) return;
-  ++thread->polls;
-  Gang& gang = *thread->block->gang;
-  if (somebody_is_stuck) stop_if_stuck(*thread, thread->site);
-  if (thread->polls % 256 == 0) std::this_thread::yield();
-  if (gang.grid->failed) abandon(*gang.grid, error_timeout);
-  step_aside(*thread);
+  thread->site = counter_of(__builtin_return_address(0));
+  give_way(*thread);
 }
 
 void poll() {
   Thread* thread = current_thread;
-  if (thread != nullptr && ++thread->polls % 32 == 0) yield();
+  if (thread != nullptr && ++thread->polls % 32 == 0) give_way(*thread);
 }
 
 void* shared_variable(const void* key, std::size_t bytes, std::size_t alignment) {

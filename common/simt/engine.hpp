@@ -223,6 +223,8 @@ extern std::atomic<bool> somebody_is_stuck;
 void stop_if_stuck(Thread& thread, ProgramCounter pc);
 /// Stays runnable, but lets the others of the gang run first.
 void step_aside(Thread& thread);
+/// The same for a thread that polls; ends the launch if nothing moves.
+void give_way(Thread& thread);
 
 // ---- check.cpp ----
 
