@@ -61,17 +61,16 @@ bool setting(const char* name, bool otherwise) {
 
 bool check_wanted = setting("SIMT_CHECK", true);
 
-std::string triple(const char* what, unsigned x, unsigned y, unsigned z) {
+std::string triple(const char* what, const uint3& at) {
   char text[60];
-  std::snprintf(text, sizeof text, "%s (%u,%u,%u)", what, x, y, z);
+  std::snprintf(text, sizeof text, "%s (%u,%u,%u)", what, at.x, at.y, at.z);
   return text;
 }
 
 std::string name_of(const Grid& grid, std::uint32_t serial, unsigned rank) {
   const dim3 &g = grid.launch.grid, &b = grid.launch.block;
   const unsigned number = serial - grid.first_serial;
-  return triple("block", number % g.x, number / g.x % g.y, number / g.x / g.y) + ", " +
-         triple("thread", rank % b.x, rank / b.x % b.y, rank / b.x / b.y);
+  return triple("block", position(number, g)) + ", " + triple("thread", position(rank, b));
 }
 
 /// The common cases of ordered(): nothing recorded, an earlier launch, the same thread, a barrier.
@@ -83,15 +82,15 @@ inline bool surely_ordered(const Record& record, const Thread& thread, const Blo
 /// Is what `record` did ordered before what `thread` does now?
 bool ordered(const Record& record, const Thread& thread) {
   const Block& block = *thread.block;
+  if (surely_ordered(record, thread, block)) return true;
   if (record.serial == block.serial) {
-    if (record.rank == thread.rank || record.time < block.barrier_time) return true;
     const Warp& warp = block.warps[thread.warp];
     if (record.time < warp.acquired) return true;
     if (record.rank / 32 != thread.warp) return false;
     if (record.time < warp.known) return true;
     return warp.lane_knows && record.time < warp.lane_knows[thread.lane * 32u + record.rank % 32];
   }
-  if (record.serial < block.grid->first_serial || block.knows_all) return true;
+  if (block.knows_all) return true;
   const auto in = [&](const std::unordered_map<std::uint32_t, std::uint32_t>& knows) {
     const auto other = knows.find(record.serial);
     return other != knows.end() && record.time < other->second;
@@ -109,6 +108,10 @@ bool is_alive(const Gang& gang, std::uint32_t serial) {
 
 const char* did(const Record& record, bool wrote) {
   return record.atomic ? "updated" : wrote ? "wrote" : "read";
+}
+
+const char* does(Access kind) {
+  return kind == Access::load ? "reads" : kind == Access::store ? "writes" : "updates";
 }
 
 __attribute__((noinline, cold)) void report_race(const Thread& thread, std::uintptr_t address,
@@ -131,11 +134,10 @@ __attribute__((noinline, cold)) void report_race(const Thread& thread, std::uint
       std::snprintf(where, sizeof where, "a __device__ variable");
     }
   }
-  const char* now = kind == Access::load ? "reads" : kind == Access::store ? "writes" : "updates";
   find("race", *thread.block->grid,
        std::string(where) + ": " + name_of(grid, before.serial, before.rank) + " " +
            did(before, wrote) + " it at " + source_line(before.pc).text() + ", " +
-           simt::name_of(thread) + " " + now + " it at " + source_line(pc).text() +
+           simt::name_of(thread) + " " + does(kind) + " it at " + source_line(pc).text() +
            ", and nothing orders the two",
        before.pc, pc);
 }
@@ -152,8 +154,7 @@ void keep(Record (&two)[2], const Record& now, const Thread& thread, bool shared
     }
   }
   for (Record& reader : two) {
-    if (surely_ordered(reader, thread, *thread.block) || ordered(reader, thread) ||
-        (shared && !is_alive(*thread.block->gang, reader.serial))) {
+    if (ordered(reader, thread) || (shared && !is_alive(*thread.block->gang, reader.serial))) {
       reader = now;
       return;
     }
@@ -261,9 +262,8 @@ bool is_mapped(std::uintptr_t address) {
   if (describe_address(address, around, sizeof around) && std::string(finding) == "bounds") {
     finding = "lifetime";
   }
-  const char* doing = kind == Access::load ? "reads" : kind == Access::store ? "writes" : "updates";
   find(finding, *thread.block->grid,
-       name_of(thread) + " " + doing + " " + std::to_string(bytes) + " byte(s) at " +
+       name_of(thread) + " " + does(kind) + " " + std::to_string(bytes) + " byte(s) at " +
            source_line(pc).text() + ": " + around,
        pc, 0);
   abandon(*thread.block->grid, error_illegal_address);
@@ -406,7 +406,7 @@ void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
 /// What a volatile load found is known only when it is over: at the thread's next step.
 void settle_acquire(Thread& thread) { acquire(std::exchange(thread.acquires, nullptr)); }
 
-void note_barrier(Meeting&, Block& block) { block.barrier_time = ++block.time; }
+void note_barrier(Block& block) { block.barrier_time = ++block.time; }
 
 void note_cluster_or_grid(Gang& gang) {
   for (const auto& block : gang.blocks) {

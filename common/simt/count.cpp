@@ -382,20 +382,25 @@ std::vector<KernelCount> take_counts() {
   return counts;
 }
 
-std::uint64_t KernelCount::requests(Space space, const std::string& access) const {
+namespace {
+
+std::uint64_t sum_of(const KernelCount& kernel, Space space, const std::string& access,
+                     std::uint64_t LineCount::*figure) {
   std::uint64_t sum = 0;
-  for (const LineCount& line : lines) {
-    if (line.space == space && access == line.access) sum += line.requests;
+  for (const LineCount& line : kernel.lines) {
+    if (line.space == space && access == line.access) sum += line.*figure;
   }
   return sum;
 }
 
+}  // namespace
+
+std::uint64_t KernelCount::requests(Space space, const std::string& access) const {
+  return sum_of(*this, space, access, &LineCount::requests);
+}
+
 std::uint64_t KernelCount::units(Space space, const std::string& access) const {
-  std::uint64_t sum = 0;
-  for (const LineCount& line : lines) {
-    if (line.space == space && access == line.access) sum += line.units;
-  }
-  return sum;
+  return sum_of(*this, space, access, &LineCount::units);
 }
 
 std::string table(const std::vector<KernelCount>& counts) {

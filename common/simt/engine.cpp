@@ -79,14 +79,11 @@ const Order& the_order() {
   return order;
 }
 
+/// An empty variable is one that is not set.
 unsigned number_from_environment(const char* name, unsigned otherwise) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
-  char* end = nullptr;
-  const unsigned long value = std::strtoul(text, &end, 10);
-  if (*end == '\0' && value > 0 && value <= 1u << 20) return static_cast<unsigned>(value);
-  std::fprintf(stderr, "simt: %s is '%s': it must be a number from 1\n", name, text);
-  std::exit(2);
+  return static_cast<unsigned>(number_from(name, 1, 1u << 20, otherwise));
 }
 
 }  // namespace
@@ -205,7 +202,7 @@ __attribute__((noinline)) void complete(Gang& gang, Block& block, Meeting& meeti
   }
   if (&meeting == &block.meeting) {
     if (counting) count_barrier(*gang.worker, block);
-    note_barrier(meeting, block);
+    note_barrier(block);
     gang.cursor = block.first_in_order;
   } else {
     note_cluster_or_grid(gang);
@@ -386,10 +383,6 @@ void step_aside(Thread& thread) {
   let_others_run(thread);
 }
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 namespace {
 
 std::string waits_in(const Thread& thread) {
@@ -476,7 +469,6 @@ void put_in_order(Gang& gang, std::uint64_t salt) {
   const Order& order = the_order();
   gang.order.clear();
   for (const auto& block : gang.blocks) {
-    if (!block) continue;
     block->first_in_order = gang.order.size();
     for (Warp& warp : block->warps) {
       for (Thread* lane : warp.lanes) {
@@ -513,13 +505,9 @@ unsigned take_window(Worker& worker, unsigned blocks) {
   return worker.windows[worker.next_window];
 }
 
-uint3 position(unsigned number, const dim3& shape) {
-  return {number % shape.x, number / shape.x % shape.y, number / shape.x / shape.y};
-}
-
 void open_shared_memory(Worker& worker, Block& block, unsigned blocks) {
-  block.window = take_window(worker, blocks);
-  const std::uintptr_t address = ranges.windows + std::size_t{block.window} * window_bytes;
+  const std::size_t window = take_window(worker, blocks);
+  const std::uintptr_t address = ranges.windows + window * window_bytes;
   block.memory = reinterpret_cast<char*>(address);
   block.variables.clear();
   block.used = (block.grid->launch.shared_bytes + 127) / 128 * 128;
@@ -577,7 +565,6 @@ void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned block
   for (const auto& cluster : gang.clusters) *cluster = {};
   for (unsigned b = 0; b < blocks; ++b) {
     Block& block = *gang.blocks[b];
-    block.number = numbers[b];
     block.index = position(numbers[b], grid.launch.grid);
     block.serial = grid.first_serial + numbers[b];
     block.meeting = {};
@@ -669,7 +656,7 @@ ProgramCounter interrupted_at(void* context) {
 void on_segmentation_fault(int, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   if (Thread* thread = current_thread) {
-    const bool stack = address >= stacks_low && address < stacks_high;
+    const bool stack = is_local(address);
     const ProgramCounter pc = checking ? thread->site : interrupted_at(context);
     current_thread = observed_thread = nullptr;
     const std::string where = pc == 0 ? "" : " at " + source_line(pc).text();
@@ -692,7 +679,7 @@ void watch_for_faults() {
   static thread_local bool watched = false;
   if (watched) return;
   watched = true;
-  static const std::size_t bytes = 64 << 10;
+  constexpr std::size_t bytes = 64 << 10;
   stack_t alternative{};
   alternative.ss_sp = std::malloc(bytes);
   alternative.ss_size = bytes;
@@ -709,6 +696,10 @@ void watch_for_faults() {
 
 // ---- Workers ----
 
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 /// OS threads that wait for grids. The thread that launches works, too.
 class Pool {
  public:
@@ -718,7 +709,6 @@ class Pool {
   }
 
   unsigned size() const { return size_; }
-  Worker& first() { return *workers_[0]; }
 
   /// Runs job(worker) on up to `wanted` workers.
   void run(unsigned wanted, const std::function<void(Worker&)>& job) {

@@ -120,7 +120,6 @@ struct Block {
   Gang* gang = nullptr;
   Grid* grid = nullptr;
   uint3 index = {0, 0, 0};
-  unsigned number = 0;       ///< in the grid
   std::uint32_t serial = 0;  ///< unique in the process
   unsigned rank = 0;         ///< in its cluster
   Meeting meeting;           ///< __syncthreads
@@ -128,7 +127,6 @@ struct Block {
   std::vector<Warp> warps;
   std::size_t first_in_order = 0;
   // shared memory
-  unsigned window = 0;
   char* memory = nullptr;
   std::size_t used = 0;
   struct Variable {
@@ -212,7 +210,14 @@ extern __thread Thread* current_thread __attribute__((tls_model("initial-exec"))
 /// give the engine an instrumented copy of a library's template.
 extern __thread Thread* observed_thread __attribute__((tls_model("initial-exec")));
 
-double now_s();
+/// Is this a local variable of a CUDA thread?
+inline bool is_local(std::uintptr_t address) {
+  return address - stacks_low < stacks_high - stacks_low;
+}
+/// Of a block in its grid, or of a thread in its block.
+inline uint3 position(unsigned number, const dim3& shape) {
+  return {number % shape.x, number / shape.x % shape.y, number / shape.x / shape.y};
+}
 /// Leaves the running fiber for good: the launch is over.
 [[noreturn]] void abandon(Grid& grid, int cuda_error);
 /// Tells the watchdog that a thread has got somewhere.
@@ -229,12 +234,14 @@ void give_way(Thread& thread);
 // ---- check.cpp ----
 
 extern bool checking, counting, several_workers;
+void mark_instrumented();
 void set_up_checks();
 enum class Strength : std::uint8_t { plain, is_volatile, atomic };
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                   Strength strength, ProgramCounter pc);
+void release_fenced(Thread& thread, const volatile void* address);
 void settle_acquire(Thread& thread);
-void note_barrier(Meeting& meeting, Block& block);
+void note_barrier(Block& block);
 void note_cluster_or_grid(Gang& gang);
 void note_warp_call(Block& block, Warp& warp, std::uint32_t mask);
 /// Prints and keeps a finding once for each pair of places.

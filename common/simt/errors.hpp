@@ -18,6 +18,9 @@ struct Limits {
   unsigned threads_per_sm = 2048, blocks_per_sm = 32;
 };
 const Limits& limits();
+/// A whole number from the environment; ends the program with a line if it is anything else.
+std::size_t number_from(const char* variable, std::size_t least, std::size_t most,
+                        std::size_t otherwise);
 
 /// Dynamic shared memory that cudaFuncSetAttribute allowed for the kernel of this name.
 std::size_t shared_allowed(const char* kernel);

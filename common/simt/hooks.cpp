@@ -9,9 +9,6 @@
 
 namespace simt {
 
-void mark_instrumented();
-void release_fenced(Thread& thread, const volatile void* address);
-
 namespace {
 
 constexpr int error_misaligned = 716;
@@ -27,7 +24,7 @@ __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std
                                                      const void* return_address) {
   Thread* thread = observed_thread;
   if (thread == nullptr || bytes == 0) return;
-  if (address - stacks_low < stacks_high - stacks_low) return;  // a local variable
+  if (is_local(address)) return;
   const ProgramCounter pc = counter_of(return_address);
   thread->site = pc;
   if (checking) check_access(*thread, address, bytes, kind, strength, pc);
@@ -48,8 +45,7 @@ __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std
 
 void plain(void* p, std::size_t bytes, Access kind, const void* pc) {
   const auto a = reinterpret_cast<std::uintptr_t>(p);
-  if (observed_thread != nullptr && checking && (a & (bytes - 1)) != 0 &&
-      a - stacks_low >= stacks_high - stacks_low) {
+  if (observed_thread != nullptr && checking && (a & (bytes - 1)) != 0 && !is_local(a)) {
     const Unobserved unobserved;
     Thread& thread = *current_thread;
     find("misaligned", *thread.block->grid,
@@ -66,8 +62,7 @@ void plain(void* p, std::size_t bytes, Access kind, const void* pc) {
 void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
   Thread* thread = observed_thread;
   const auto a = reinterpret_cast<std::uintptr_t>(p);
-  if (thread == nullptr || a - stacks_low < stacks_high - stacks_low) return;
-  thread->site = counter_of(pc);
+  if (thread == nullptr || is_local(a)) return;
   on_access(a, bytes, kind, Strength::is_volatile, true, pc);
   if (kind == Access::store && checking) release_fenced(*thread, p);
   if (kind == Access::load) {

@@ -68,22 +68,6 @@ cudaError_t not_supported(const char* call) {
 
 // ---- The device ----
 
-std::size_t number_from(const char* variable, std::size_t least, std::size_t most,
-                        std::size_t otherwise) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr) return otherwise;
-  char* rest = nullptr;
-  errno = 0;
-  const unsigned long long value = std::strtoull(text, &rest, 10);
-  if (std::isdigit(static_cast<unsigned char>(*text)) && *rest == '\0' && errno == 0 &&
-      value >= least && value <= most) {
-    return value;
-  }
-  std::fprintf(stderr, "simt: bad %s '%s': a whole number from %zu to %zu\n", variable, text, least,
-               most);
-  std::exit(2);
-}
-
 /// How many devices there seem to be. They are one: memory, SMs and the error state are shared.
 int device_count() {
   static const int count = static_cast<int>(number_from("SIMT_DEVICES", 1, 64, 1));
@@ -343,6 +327,22 @@ int blocks_per_sm(int threads, std::size_t shared_bytes) {
 }  // namespace
 
 // ---- For the engine (errors.hpp) ----
+
+std::size_t number_from(const char* variable, std::size_t least, std::size_t most,
+                        std::size_t otherwise) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return otherwise;
+  char* rest = nullptr;
+  errno = 0;
+  const unsigned long long value = std::strtoull(text, &rest, 10);
+  if (std::isdigit(static_cast<unsigned char>(*text)) && *rest == '\0' && errno == 0 &&
+      value >= least && value <= most) {
+    return value;
+  }
+  std::fprintf(stderr, "simt: bad %s '%s': a whole number from %zu to %zu\n", variable, text, least,
+               most);
+  std::exit(2);
+}
 
 const Limits& limits() {
   static const Limits the_limits = [] {

@@ -290,8 +290,7 @@ bool describe_address(std::uintptr_t a, char* text, std::size_t size) {
     const auto before = std::prev(after);
     const std::size_t past = a - before->first - before->second;
     if (after == allocations.end() || past <= after->first - a) {
-      say(past == 0 ? "behind the end of" : "behind the end of", past, "an allocation",
-          before->second);
+      say("behind the end of", past, "an allocation", before->second);
       return false;
     }
   }
