@@ -41,6 +41,9 @@ Version bulk_copy_version(const std::string& id, Role role) {
                   },
                   role};
   version.needs.capability = 90;
+#ifdef SIMT
+  version.launch = nullptr;  // inline PTX
+#endif
   return version;
 }
 

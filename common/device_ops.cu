@@ -129,6 +129,10 @@ auto with_type(Type type, F f) {
       return f(static_cast<std::uint32_t*>(nullptr));
     case Type::i64:
       return f(static_cast<std::int64_t*>(nullptr));
+    case Type::u8:
+      return f(static_cast<std::uint8_t*>(nullptr));
+    case Type::u16:
+      return f(static_cast<std::uint16_t*>(nullptr));
     case Type::f32:
       break;
   }

@@ -36,7 +36,19 @@ std::string size_text(std::int64_t value) {
   return "2^" + std::to_string(exponent);
 }
 
-std::size_t bytes_of(Type type) { return type == Type::f64 || type == Type::i64 ? 8 : 4; }
+std::size_t bytes_of(Type type) {
+  switch (type) {
+    case Type::u8:
+      return 1;
+    case Type::u16:
+      return 2;
+    case Type::f64:
+    case Type::i64:
+      return 8;
+    default:
+      return 4;
+  }
+}
 
 const char* name_of(Type type) {
   switch (type) {
@@ -50,6 +62,10 @@ const char* name_of(Type type) {
       return "u32";
     case Type::i64:
       return "i64";
+    case Type::u8:
+      return "u8";
+    case Type::u16:
+      return "u16";
   }
   return "?";
 }

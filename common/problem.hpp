@@ -25,7 +25,7 @@ struct Size {
 /// "2^20" for powers of two from 1024 on, plain digits otherwise.
 std::string size_text(std::int64_t value);
 
-enum class Type { f32, f64, i32, u32, i64 };
+enum class Type { f32, f64, i32, u32, i64, u8, u16 };
 std::size_t bytes_of(Type type);
 const char* name_of(Type type);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -73,6 +74,14 @@ inline void take_order(int* argc, char** argv) {
 /// Large sizes are few where every access is checked.
 constexpr std::int64_t small_n = 70000;
 
+/// The elements of a problem's largest array.
+inline std::int64_t elements(const course::Problem& problem) {
+  std::int64_t most = 0;
+  for (const course::Array& array : problem.inputs()) most = std::max(most, array.count);
+  for (const course::Array& array : problem.outputs()) most = std::max(most, array.count);
+  return most;
+}
+
 /// Checks one version on all test sizes of its study.
 inline void check_version(const course::Study& study, const course::Version& version,
                           const Inputs& inputs) {
@@ -82,14 +91,16 @@ inline void check_version(const course::Study& study, const course::Version& ver
   int checked = 0, large = 0;
   for (const course::Size& size : study.test_sizes) {
     if (version.takes && !version.takes(size)) continue;
-    if (size["n"] > small_n && (quick || (gpu->simulated && ++large > 1))) continue;
-    const bool once = gpu->simulated && size["n"] > 5000;
+    const course::MakeProblem& make = version.make ? version.make : study.make;
+    const std::int64_t n = elements(*make(size, 1, course::Input::random));
+    if (n > small_n && (quick || (gpu->simulated && ++large > 1))) continue;
+    const bool once = gpu->simulated && n > 5000;
     for (const course::Input input : inputs) {
       for (const std::uint64_t seed : {1u, 20261120u}) {
         if (quick && seed != 1) continue;
         if (once && (seed != 1 || input != course::Input::random)) continue;
         SCOPED_TRACE(size.text() + ", " + name_of(input) + ", seed " + std::to_string(seed));
-        const auto problem = (version.make ? version.make : study.make)(size, seed, input);
+        const auto problem = make(size, seed, input);
         const course::Outcome outcome = course::verify(version, *problem, *gpu);
         if (outcome.state == course::Outcome::skipped) GTEST_SKIP() << outcome.why;
         ASSERT_EQ(outcome.state, course::Outcome::passed) << outcome.why;

@@ -75,18 +75,20 @@ function(course_objects out prefix hopper)
   set(${out} "${objects}" PARENT_SCOPE)
 endfunction()
 
-# course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...])
+# course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [COMPARED ...] [PEER_LIBRARIES ...])
 #
 # VERSIONS: .cu files without suffix, built for the chosen architectures. HOPPER: files that need compute capability
 # 9.0, built for 90a alone, and only if the chosen architectures include it. The CPU backend leaves out peers, which are
-# numbered from 90 on, and those of HOPPER that it cannot rewrite; their rows say so. Makes the targets
+# numbered from 90 on, and those of HOPPER that it cannot rewrite; their rows say so. COMPARED: versions that the
+# exercises are compared with. PEER_LIBRARIES: targets that the peers need; without one of them the peers are left out.
+# Makes the targets
 #   NAME            the chapter's program
 #   NAME_reference  the reference on the CPU, which needs no CUDA
 #   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists
 #   NAME_exercise_K for each my/K_*.cu
 #   NAME_mutant_M   CPU backend: for each M of tests/mutants/NN.json, a program with that one version, broken
 function(course_chapter)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "VERSIONS;HOPPER")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "VERSIONS;HOPPER;COMPARED;PEER_LIBRARIES")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
   if(EXISTS "${folder}/reference.cpp")
     add_executable(${ARG_NAME}_reference reference.cpp)
@@ -96,9 +98,18 @@ function(course_chapter)
     set_tests_properties(${ARG_NAME}.reference PROPERTIES LABELS "ch${number}.host")
   endif()
   if(COURSE_BACKEND STREQUAL "cpu")
-    list(FILTER ARG_VERSIONS EXCLUDE REGEX "^9[0-9]_")
+    list(FILTER ARG_VERSIONS EXCLUDE REGEX "(^|/)9[0-9]_")
     course_rewritable(ARG_HOPPER)
+    set(ARG_PEER_LIBRARIES "")
   endif()
+  foreach(library ${ARG_PEER_LIBRARIES})
+    find_package(CUDAToolkit QUIET)
+    if(NOT TARGET ${library})
+      message(STATUS "${ARG_NAME}: ${library} is not installed; its rows are left out")
+      list(FILTER ARG_VERSIONS EXCLUDE REGEX "(^|/)9[0-9]_")
+      set(ARG_PEER_LIBRARIES "")
+    endif()
+  endforeach()
   course_objects(objects ${ARG_NAME} FALSE ${ARG_VERSIONS})
   if(COURSE_HAS_HOPPER OR COURSE_BACKEND STREQUAL "cpu")
     course_objects(objects ${ARG_NAME} TRUE ${ARG_HOPPER})
@@ -108,16 +119,16 @@ function(course_chapter)
   target_link_libraries(${ARG_NAME}_versions PUBLIC ${COURSE_LIBRARY})
   list(APPEND objects $<TARGET_OBJECTS:${ARG_NAME}_versions>)
   add_executable(${ARG_NAME} main.cpp ${objects})
-  target_link_libraries(${ARG_NAME} PRIVATE ${COURSE_LIBRARY})
+  target_link_libraries(${ARG_NAME} PRIVATE ${COURSE_LIBRARY} ${ARG_PEER_LIBRARIES})
   if(COURSE_BACKEND STREQUAL "cpu")
     course_recorded(${ARG_NAME})
     course_mutants(${ARG_NAME})
   endif()
 
   if(EXISTS "${COURSE_ROOT}/tests/${ARG_NAME}_test.cpp")
-    course_chapter_test(${ARG_NAME} "${objects}")
+    course_chapter_test(${ARG_NAME} "${objects}" "${ARG_PEER_LIBRARIES}")
   endif()
-  course_exercises(${ARG_NAME})
+  course_exercises(${ARG_NAME} ${ARG_COMPARED})
 endfunction()
 
 # Keeps the files (without suffix) of a list that the CPU backend can run.
@@ -181,14 +192,14 @@ endfunction()
 
 # The GoogleTest of a chapter: one ctest entry, so one process, for each version of each study; on the CPU backend one in
 # each order of threads and blocks.
-function(course_chapter_test name objects)
+function(course_chapter_test name objects libraries)
   course_use_googletest(found)
   if(NOT found)
     return()
   endif()
   string(SUBSTRING "${name}" 0 2 number)
   add_executable(${name}_test "${COURSE_ROOT}/tests/${name}_test.cpp" ${objects})
-  target_link_libraries(${name}_test PRIVATE ${COURSE_LIBRARY} GTest::gtest)
+  target_link_libraries(${name}_test PRIVATE ${COURSE_LIBRARY} ${libraries} GTest::gtest)
   target_include_directories(${name}_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${COURSE_ROOT}/tests")
   if(COURSE_BACKEND STREQUAL "cuda")
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}."
@@ -205,17 +216,21 @@ function(course_chapter_test name objects)
   endforeach()
 endfunction()
 
-# A learner's file my/1_name.cu becomes the program NAME_exercise_1: exercises/main.cpp and the versions it names
-# beside it. Solutions and starters build with -DCOURSE_EXERCISES=ON for the tests.
+# A learner's file my/1_name.cu becomes the program NAME_exercise_1: exercises/main.cpp and, beside it, the versions
+# that it is compared with.
 function(course_exercises name)
-  if(NOT TARGET ${name}_02_one_thread_per_element)
-    return()  # what they are compared with does not compile
-  endif()
+  set(compared "")
+  foreach(version ${ARGN})
+    if(NOT TARGET ${name}_${version})
+      return()  # what they are compared with does not compile
+    endif()
+    list(APPEND compared $<TARGET_OBJECTS:${name}_${version}>)
+  endforeach()
   file(GLOB mine "${CMAKE_CURRENT_SOURCE_DIR}/my/[0-9]_*.cu")
   foreach(file ${mine})
     get_filename_component(stem "${file}" NAME_WE)
     string(SUBSTRING "${stem}" 0 1 number)
-    course_exercise(${name}_exercise_${number} ${name} ${number} "${file}")
+    course_exercise(${name}_exercise_${number} ${number} "${file}" "${compared}")
     set_target_properties(${name}_exercise_${number} PROPERTIES EXCLUDE_FROM_ALL TRUE)
   endforeach()
   file(GLOB starters "${CMAKE_CURRENT_SOURCE_DIR}/exercises/[0-9]_*.cu")
@@ -223,8 +238,8 @@ function(course_exercises name)
     get_filename_component(stem "${file}" NAME_WE)
     string(SUBSTRING "${stem}" 0 1 number)
     set(solution "${CMAKE_CURRENT_SOURCE_DIR}/exercises/solution/${stem}.cu")
-    course_exercise(${name}_starter_${number} ${name} ${number} "${file}")
-    course_exercise(${name}_solution_${number} ${name} ${number} "${solution}")
+    course_exercise(${name}_starter_${number} ${number} "${file}" "${compared}")
+    course_exercise(${name}_solution_${number} ${number} "${solution}" "${compared}")
     string(SUBSTRING "${name}" 0 2 chapter)
     if(TARGET ${name}_test)  # who builds the tests needs these, too
       add_dependencies(${name}_test ${name}_starter_${number} ${name}_solution_${number})
@@ -239,11 +254,10 @@ function(course_exercises name)
   endforeach()
 endfunction()
 
-function(course_exercise target chapter number file)
+function(course_exercise target number file compared)
   course_object_library(${target}_kernel "${file}")
   set_target_properties(${target}_kernel PROPERTIES EXCLUDE_FROM_ALL TRUE)
-  add_executable(${target} exercises/main.cpp $<TARGET_OBJECTS:${target}_kernel>
-    $<TARGET_OBJECTS:${chapter}_02_one_thread_per_element>)
+  add_executable(${target} exercises/main.cpp $<TARGET_OBJECTS:${target}_kernel> ${compared})
   target_compile_definitions(${target} PRIVATE EXERCISE=${number})
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${COURSE_LIBRARY})

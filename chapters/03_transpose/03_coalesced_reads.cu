@@ -1,0 +1,36 @@
+// Idea: a thread moves one element from row r, column c to row c, column r. Neighbouring lanes take
+//   neighbouring columns, so they read neighbouring floats.
+// Predicts: 4 sectors a load. But the lanes write floats that lie rows * 4 bytes apart: 32 sectors
+// a
+//   store, of which each wants 4 bytes of 32. The L2 cache can mend some of it: the next warps fill
+//   the same sectors.
+// Still wrong: the stores. Next: 04, the other way round.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace coalesced_reads {
+
+constexpr int tile = 32;  // a block moves tile x tile elements, one a thread
+
+/// out = in transposed. in: rows x cols, out: cols x rows, both row by row.
+__global__ void transpose_elements(const float* in, float* out, std::int64_t rows,
+                                   std::int64_t cols) {
+  const std::int64_t tiles_across = (cols + tile - 1) / tile;
+  const std::int64_t r = blockIdx.x / tiles_across * tile + threadIdx.y;
+  const std::int64_t c = blockIdx.x % tiles_across * tile + threadIdx.x;
+  if (r < rows && c < cols) out[c * rows + r] = in[r * cols + c];
+}
+
+/// Transposes rows x cols floats. Device pointers; in and out may not overlap. \returns the error
+/// of the launch.
+cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64_t cols,
+                      cudaStream_t stream) {
+  const std::int64_t tiles = (rows + tile - 1) / tile * ((cols + tile - 1) / tile);
+  if (tiles == 0) return cudaSuccess;
+  transpose_elements<<<static_cast<unsigned>(tiles), dim3(tile, tile), 0, stream>>>(in, out, rows,
+                                                                                    cols);
+  return cudaGetLastError();
+}
+
+}  // namespace coalesced_reads

@@ -1,0 +1,246 @@
+// The versions of this chapter and its studies: the one list behind tables, tests and plots.
+#include <memory>
+
+#include "anchors.hpp"
+#include "chapter.hpp"
+#include "transpose.hpp"
+
+using course::Arguments;
+using course::Problem;
+using course::Role;
+using course::Size;
+using course::Study;
+using course::Version;
+
+/// The launcher of every version but 10.
+using TransposeFloats = cudaError_t(const float* in, float* out, std::int64_t rows,
+                                    std::int64_t cols, cudaStream_t stream);
+/// The launcher of version 10.
+template <class T>
+using TransposePitched = cudaError_t(const T* in, std::int64_t in_pitch, T* out,
+                                     std::int64_t out_pitch, std::int64_t rows, std::int64_t cols,
+                                     cudaStream_t stream);
+
+namespace copy_floats {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace copy_vectors {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace coalesced_reads {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace coalesced_writes {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace shared_tile {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace padded {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace swizzled {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace rows_per_thread {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace vectors_transposed {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace limit {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace cublas_geam {
+COURSE_OPTIONAL TransposeFloats transpose;
+}
+namespace any_matrix {
+COURSE_OPTIONAL TransposePitched<std::uint8_t> transpose;
+COURSE_OPTIONAL TransposePitched<std::uint16_t> transpose;
+COURSE_OPTIONAL TransposePitched<std::uint32_t> transpose;
+COURSE_OPTIONAL TransposePitched<float> transpose;
+COURSE_OPTIONAL TransposePitched<double> transpose;
+}  // namespace any_matrix
+
+namespace {
+
+Version row(const char* id, const char* title, TransposeFloats* transpose,
+            Role role = Role::version) {
+  Version version{id, title, {}, role};
+  if (transpose) {
+    version.launch = [transpose](const Problem& p, const Arguments& a) {
+      return transpose(a.in<float>(0), a.out<float>(0), p.size()["rows"], p.size()["cols"],
+                       a.stream);
+    };
+  }
+  return version;
+}
+
+/// A copy: a ceiling, no transposition.
+Version copy_row(const char* id, const char* title, TransposeFloats* copy) {
+  Version version = row(id, title, copy, Role::limit);
+  version.make = course::make_problem<Copy>();
+  return version;
+}
+
+/// A version that takes only multiples of four.
+Version row_of_groups(const char* id, const char* title, TransposeFloats* transpose) {
+  Version version = row(id, title, transpose);
+  version.takes = [](const Size& size) { return size["rows"] % 4 == 0 && size["cols"] % 4 == 0; };
+  return version;
+}
+
+template <class T>
+Version any_row(const char* id, const char* title, TransposePitched<T>* transpose) {
+  Version version{id, title};
+  version.make = course::make_problem<Transpose<T>>();
+  if (transpose) {
+    version.launch = [transpose](const Problem& p, const Arguments& a) {
+      const std::int64_t rows = p.size()["rows"], cols = p.size()["cols"];
+      return transpose(a.in<T>(0), cols, a.out<T>(0), rows, rows, cols, a.stream);
+    };
+  }
+  return version;
+}
+
+Size matrix(std::int64_t rows, std::int64_t cols) { return Size{{{"rows", rows}, {"cols", cols}}}; }
+
+std::vector<Size> test_sizes() {
+  std::vector<Size> sizes;
+  for (const auto& [rows, cols] : std::vector<std::pair<int, int>>{
+           {0, 0},    {0, 5},    {7, 0},     {1, 1},   {1, 2},       {2, 1},      {3, 5},
+           {4, 4},    {31, 33},  {32, 32},   {33, 31}, {1, 1000},    {1000, 1},   {64, 64},
+           {63, 65},  {60, 68},  {4, 260},   {132, 4}, {127, 129},   {128, 64},   {8, 1028},
+           {257, 19}, {100, 99}, {129, 257}, {512, 4}, {1000, 1003}, {2048, 1024}}) {
+    sizes.push_back(matrix(rows, cols));
+  }
+  return sizes;
+}
+
+Study sequence() {
+  Study study;
+  study.name = "sequence";
+  study.title = "Transpose, from copies to the limit";
+  study.make = course::make_problem<Transpose<float>>();
+  study.versions = {
+      copy_row("01_copy", "copy, a float a thread", copy_floats::transpose),
+      copy_row("02_copy_vectors", "copy, a float4 a thread", copy_vectors::transpose),
+      row("03_coalesced_reads", "neighbours read neighbours", coalesced_reads::transpose),
+      row("04_coalesced_writes", "neighbours write neighbours", coalesced_writes::transpose),
+      row("05_shared_tile", "tiles in shared memory", shared_tile::transpose),
+      row("06_padded", "a column more", padded::transpose),
+      row("07_swizzled", "places by exclusive or", swizzled::transpose),
+      row("08_rows_per_thread", "four elements a thread", rows_per_thread::transpose),
+      row_of_groups("09_vectors", "16-byte accesses, 64 x 64", vectors_transposed::transpose),
+      any_row<float>("10_any", "any size, pitch and type", any_matrix::transpose),
+      row_of_groups("80_limit", "09, keeping the input in L2", limit::transpose),
+      row("90_cublas", "cublasSgeam", cublas_geam::transpose, Role::peer),
+      course::bulk_copy_version("92_bulk_copy", Role::limit),
+  };
+  study.versions[10].needs.capability = 90;
+  study.versions[11].needs.library = "cuBLAS";
+  study.versions[12].make = [](const Size& size, std::uint64_t seed, course::Input input) {
+    return std::make_unique<course::CopyProblem>(Size{{{"n", size["rows"] * size["cols"]}}}, seed,
+                                                 input);
+  };
+  study.sizes = {matrix(16384, 16384)};
+  study.cpu_sizes = {matrix(512, 512)};
+  study.test_sizes = test_sizes();
+  return study;
+}
+
+/// The sequence at other sizes. Its versions are tested there.
+Study sequence_at(const char* name, const char* title, std::vector<Size> sizes) {
+  Study study = sequence();
+  study.name = name;
+  study.title = title;
+  study.sizes = std::move(sizes);
+  study.test_sizes.clear();
+  return study;
+}
+
+Study size_sweep() {
+  std::vector<Size> sizes;
+  for (std::int64_t side = 256; side <= 32768; side *= 2) sizes.push_back(matrix(side, side));
+  Study study = sequence_at("size", "Rate over size, square, L2 cold", sizes);
+  study.cpu_sizes = {matrix(256, 256), matrix(512, 512)};
+  study.axis = "rows";
+  study.axis_label = "rows and columns";
+  return study;
+}
+
+/// Powers of two are the sizes where all rows begin in the same part of the memory.
+Study shapes() {
+  Study study =
+      sequence_at("shapes", "Powers of two and their neighbours, tall and wide",
+                  {matrix(8192, 8192), matrix(8224, 8224), matrix(8193, 8193), matrix(16384, 16384),
+                   matrix(16416, 16416), matrix(16385, 16385), matrix(1000, 1000003),
+                   matrix(1000003, 1000), matrix(64, 1 << 22), matrix(1 << 22, 64)});
+  study.cpu_sizes = {matrix(512, 512), matrix(544, 544), matrix(513, 513), matrix(100, 2003),
+                     matrix(2003, 100)};
+  return study;
+}
+
+Study elements() {
+  Study study;
+  study.name = "elements";
+  study.title = "Version 10 for elements of 1, 2, 4 and 8 bytes";
+  study.make = course::make_problem<Transpose<float>>();
+  study.versions = {
+      any_row<std::uint8_t>("u8", "1 byte", any_matrix::transpose),
+      any_row<std::uint16_t>("u16", "2 bytes", any_matrix::transpose),
+      any_row<float>("f32", "4 bytes", any_matrix::transpose),
+      any_row<double>("f64", "8 bytes", any_matrix::transpose),
+  };
+  study.sizes = {matrix(16384, 16384), matrix(16385, 16385)};
+  study.cpu_sizes = {matrix(512, 512), matrix(513, 513)};
+  study.test_sizes = test_sizes();
+  return study;
+}
+
+Study windows() {
+  const auto window = [](std::int64_t rows, std::int64_t cols, std::int64_t in_pitch,
+                         std::int64_t out_pitch, std::int64_t shift) {
+    return Size{{{"rows", rows},
+                 {"cols", cols},
+                 {"in_pitch", in_pitch},
+                 {"out_pitch", out_pitch},
+                 {"shift", shift}}};
+  };
+  Study study;
+  study.name = "windows";
+  study.title = "Version 10 on windows of larger matrices";
+  study.type = course::Type::u32;
+  study.make = course::make_problem<Window>();
+  Version version{"10_any", "any size, pitch and type"};
+  TransposePitched<std::uint32_t>* const transpose = any_matrix::transpose;
+  if (transpose) {
+    version.launch = [transpose](const Problem& p, const Arguments& a) {
+      const Size& size = p.size();
+      return transpose(a.in<std::uint32_t>(0) + size["shift"], size["in_pitch"],
+                       a.out<std::uint32_t>(0) + size["shift"], size["out_pitch"], size["rows"],
+                       size["cols"], a.stream);
+    };
+  }
+  study.versions = {version};
+  study.sizes = {window(8192, 8192, 8192, 8192, 0),   window(8192, 8192, 16384, 16384, 0),
+                 window(8192, 8192, 16384, 16384, 1), window(8192, 8192, 8200, 8200, 0),
+                 window(8192, 8192, 8193, 8192, 0),   window(8192, 8192, 8192, 8193, 0),
+                 window(8191, 8191, 10000, 10000, 3)};
+  study.cpu_sizes = {window(512, 512, 512, 512, 0), window(512, 512, 1024, 1024, 1),
+                     window(511, 511, 625, 625, 3)};
+  study.test_sizes = {window(0, 0, 1, 1, 0),       window(1, 1, 1, 1, 0),
+                      window(1, 1, 5, 7, 3),       window(64, 64, 64, 64, 1),
+                      window(64, 64, 128, 64, 0),  window(64, 64, 64, 128, 4),
+                      window(63, 65, 68, 64, 0),   window(100, 30, 33, 104, 2),
+                      window(130, 70, 72, 132, 4), window(31, 257, 260, 33, 1)};
+  return study;
+}
+
+}  // namespace
+
+course::Chapter course::chapter() {
+  return {"03_transpose",
+          "out = in, transposed",
+          {sequence(), size_sweep(), shapes(), elements(), windows()}};
+}
