@@ -161,7 +161,7 @@ Size ChapterRun::fast_enough(const Study& study, const Version& version, const S
   std::vector<Size> ladder = {asked};
   while (make(study, version, ladder.back())->bytes() > small_bytes) {
     const Size next = smaller(ladder.back());
-    if (next == ladder.back()) break;
+    if (next == ladder.back() || (version.takes && !version.takes(next))) break;
     ladder.push_back(next);
   }
   while (ladder.size() > 1) {

@@ -2,9 +2,8 @@
 //   array by the block size instead of by 2.
 // Predicts: 4 + 4/256 bytes a float, 4.03 in all: a third of the traffic of 01. If memory were all
 //   that counts, this were the limit.
-// Still wrong: each step of the tree asks every thread for a remainder, an instruction sequence,
-// and
-//   leaves its few adding lanes spread over all warps. Next: 03.
+// Still wrong: each step of the tree asks every thread for a remainder, a sequence of instructions,
+//   and leaves its few adding lanes spread over all warps. Next: 03.
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -1,9 +1,8 @@
 // Idea: thread t adds entry 2 * stride * t, so that the adding lanes stand side by side: a warp
-// adds
-//   with all its lanes or not at all, until one warp is left.
+//   adds with all its lanes or not at all, until one warp is left.
 // Predicts: 12 adding warp-steps a block instead of 47.
 // Still wrong: neighbouring lanes now read entries 2 * stride apart, and those fall into the same
-//   banks of the shared memory: up to 16 in a row. Next: 05.
+//   banks of the shared memory: up to 8 in a row. Next: 05.
 #include <cuda_runtime.h>
 
 #include <cstddef>

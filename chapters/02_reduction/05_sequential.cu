@@ -1,6 +1,5 @@
 // Idea: the step halves instead of doubling. Thread t adds entry t + stride: neighbouring lanes
-// read
-//   neighbouring entries.
+//   read neighbouring entries.
 // Predicts: as few adding warp-steps as 04, and no bank conflict.
 // Still wrong: each block loads 256 elements, then spends eight barriers on adding them. Next: 06.
 #include <cuda_runtime.h>

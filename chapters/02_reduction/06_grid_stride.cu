@@ -1,9 +1,8 @@
 // Idea: start only as many blocks as fit on the GPU at once, and large ones. Each thread first adds
 //   up its share of the array in a register; the tree runs once a block, not once every 256 floats.
 // Predicts: the tree's cost vanishes for large n; two launches, and a few hundred partial sums.
-// Still wrong: a thread adds as it loads, one 4-byte load in flight; and the tree of the last
-// launch
-//   takes ten barriers. Next: 07.
+// Still wrong: at small n the tree is all there is, and it takes ten barriers; at large n, loads of
+//   4 bytes, as many in flight as the compiler happens to unroll. Next: 07.
 #include <cuda_runtime.h>
 
 #include <algorithm>

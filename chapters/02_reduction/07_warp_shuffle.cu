@@ -2,7 +2,7 @@
 //   entry of shared memory a warp, one barrier, and the first warp adds those.
 // Predicts: one barrier instead of eleven. That shows where a tree is most of the work, at small n,
 //   and hardly at large n.
-// Still wrong: still one 4-byte load in flight a thread. Next: 08.
+// Still wrong: still loads of 4 bytes; nvcc 13 puts four of them in flight. Next: 08.
 #include <cuda_runtime.h>
 
 #include <algorithm>

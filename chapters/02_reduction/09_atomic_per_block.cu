@@ -81,9 +81,10 @@ cudaError_t resident_blocks(std::int64_t* blocks) {
   return error;
 }
 
-/// out[0] = the sum of n elements; of floats, in no fixed order. Device pointers, in aligned to 16
-/// bytes. With workspace == nullptr: only writes the bytes of scratch memory that it needs: 1, to
-/// be called like the others. \returns the error of a launch.
+/// out[0] = the sum of n elements; of floats in no fixed order, and with denormals taken for zero
+/// by the atomic. Device pointers, in aligned to 16 bytes. With workspace == nullptr: only writes
+/// the bytes of scratch memory that it needs: 1, to be called like the others. \returns the error
+/// of a launch.
 template <class T>
 cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                    std::int64_t n, cudaStream_t stream) {

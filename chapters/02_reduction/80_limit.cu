@@ -1,22 +1,24 @@
 // The record, after the readable ladder ended. Needs compute capability 9.0; chapters 10 and 21
-// teach what it uses. Idea: each size gets what is fastest for it. Up to 2^16 elements: one launch,
-// whose eight blocks
-//   are a cluster and write into each other's shared memory. Above: tiles, then a block that adds
-//   up their sums. And a launch starts while the one before it still ends (programmatic dependent
-//   launch), waiting only before it touches memory.
-// Predicts: small n: a launch and two trips, to the memory and to a neighbour's shared memory.
-// Large
-//   n: a kernel that only reads, and one or two microseconds.
+//   teach what it uses.
+// Idea: each size gets what is fastest for it: one block; up to 2^17 elements eight blocks that are
+//   a cluster and write into each other's shared memory; above, a sum a block, then one block for
+//   those sums. And a launch gets ready while the one before it still runs (programmatic dependent
+//   launch): it waits only before it touches memory.
+// Predicts: small n: a launch, a trip to the memory and one to a neighbour. Large n: the read-only
+//   kernel, and a microsecond or two.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cuda/ptx>
+#include <utility>
 
 namespace limit {
 
 namespace cg = cooperative_groups;
+namespace ptx = cuda::ptx;
 
 constexpr int blocks_in_cluster = 8;  // the most that every GPU with clusters allows
 constexpr std::int64_t most_blocks = 1
@@ -30,16 +32,16 @@ struct alignas(16) Vector {
 
 /// Loads 16 bytes that nobody needs twice: past the L1 cache. PTX ISA, "ld".
 template <class T>
-__device__ Vector<T> load_once(const Vector<T>* from) {
+__device__ void load_once(Vector<T>& to, const Vector<T>* from) {
 #ifdef SIMT
-  return *from;
+  to = *from;
 #else
   uint4 bits;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
                : "l"(from)
                : "memory");
-  return reinterpret_cast<const Vector<T>&>(bits);
+  to = reinterpret_cast<const Vector<T>&>(bits);
 #endif
 }
 
@@ -72,7 +74,7 @@ __device__ T sum_of_tiles(const T* in, std::int64_t n, std::int64_t first, std::
     const Vector<T>* from = reinterpret_cast<const Vector<T>*>(in + start) + threadIdx.x;
     Vector<T> v[unroll];
 #pragma unroll
-    for (int u = 0; u < unroll; ++u) v[u] = load_once(from + u * block_size);
+    for (int u = 0; u < unroll; ++u) load_once(v[u], from + u * block_size);
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum += (v[u].x + v[u].y) + (v[u].z + v[u].w);
   }
@@ -81,28 +83,36 @@ __device__ T sum_of_tiles(const T* in, std::int64_t n, std::int64_t first, std::
   return sum;
 }
 
-/// out[0] = the sum of n elements, by one block or one cluster: the grid is the cluster.
+/// out[0] = the sum of n elements, by one cluster, which is the whole grid. Each block sends its
+/// sum to the shared memory of rank 0, where a barrier counts the bytes that arrive: nobody waits
+/// but rank 0. PTX ISA, "st.async".
 template <int block_size, int unroll, class T>
 __global__ void __launch_bounds__(block_size) reduce_cluster(const T* in, T* out, std::int64_t n) {
-  __shared__ T partial[blocks_in_cluster];    // of rank 0: a sum from each block
+  __shared__ T partial[blocks_in_cluster];  // of rank 0: a sum from each block
+  __shared__ std::uint64_t arrived;         // of rank 0: an mbarrier
+  const unsigned t = threadIdx.x;
   cudaTriggerProgrammaticLaunchCompletion();  // the next kernel may get ready
   cg::cluster_group cluster = cg::this_cluster();
-  if (gridDim.x == 1) {
-    cudaGridDependencySynchronize();  // the kernel before is complete
-    const T sum = block_sum<block_size>(sum_of_tiles<block_size, unroll>(in, n, 0, 1));
-    if (threadIdx.x == 0) *out = sum;
-    return;
+  if (blockIdx.x == 0 && t == 0) {
+    ptx::mbarrier_init(&arrived, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &arrived,
+                                   sizeof partial);
   }
-  auto started = cluster.barrier_arrive();
-  cudaGridDependencySynchronize();
+  auto ready = cluster.barrier_arrive();  // the barrier exists; wait for it only when it is needed
+  cudaGridDependencySynchronize();        // the kernel before is complete
   const T sum =
       block_sum<block_size>(sum_of_tiles<block_size, unroll>(in, n, blockIdx.x, gridDim.x));
-  cluster.barrier_wait(std::move(started));  // rank 0 runs, so its shared memory exists
-  if (threadIdx.x == 0) *cluster.map_shared_rank(&partial[blockIdx.x], 0) = sum;
-  cluster.sync();
-  if (blockIdx.x == 0 && threadIdx.x < 32) {
-    const T all = warp_sum(threadIdx.x < blocks_in_cluster ? partial[threadIdx.x] : T{0});
-    if (threadIdx.x == 0) *out = all;
+  cluster.barrier_wait(std::move(ready));
+  if (t == 0) {
+    ptx::st_async(cluster.map_shared_rank(&partial[blockIdx.x], 0), sum,
+                  cluster.map_shared_rank(&arrived, 0));
+  }
+  if (blockIdx.x == 0 && t < 32) {
+    while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &arrived, 0)) {
+    }
+    const T all = warp_sum(t < blocks_in_cluster ? partial[t] : T{0});
+    if (t == 0) *out = all;
   }
 }
 
@@ -136,7 +146,15 @@ cudaError_t launch(void (*kernel)(const T*, T*, std::int64_t), std::int64_t bloc
   return cudaLaunchKernelEx(&config, kernel, in, out, n);
 }
 
+/// A tile a block, in one cluster.
 template <int block_size, int unroll, class T>
+cudaError_t sum_by_cluster(const T* in, T* out, std::int64_t n, cudaStream_t stream) {
+  return launch(reduce_cluster<block_size, unroll, T>, blocks_in_cluster, block_size,
+                blocks_in_cluster, in, out, n, stream);
+}
+
+/// Any n: a sum a block, then one block of `finishers` threads that adds them up.
+template <int block_size, int unroll, int finishers, class T>
 cudaError_t sum_by_tiles(T* partial, const T* in, T* out, std::int64_t n, cudaStream_t stream) {
   constexpr int tile = block_size * unroll * 4;
   const std::int64_t blocks = std::min((n + tile - 1) / tile, most_blocks);
@@ -144,7 +162,7 @@ cudaError_t sum_by_tiles(T* partial, const T* in, T* out, std::int64_t n, cudaSt
                                  partial, n, stream)) {
     return error;
   }
-  return launch<T>(reduce_tiles<1024, 1, T>, 1, 1024, 1, partial, out, blocks, stream);
+  return launch<T>(reduce_tiles<finishers, 1, T>, 1, finishers, 1, partial, out, blocks, stream);
 }
 
 /// out[0] = the sum of n elements. Device pointers, in aligned to 16 bytes. With workspace ==
@@ -161,17 +179,12 @@ cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(out, 0, sizeof(T), stream);
   T* const partial = static_cast<T*>(workspace);
-  if (n <= 1 << 12) return launch(reduce_cluster<256, 4, T>, 1, 256, 1, in, out, n, stream);
-  if (n <= 1 << 15) {
-    return launch(reduce_cluster<256, 4, T>, blocks_in_cluster, 256, blocks_in_cluster, in, out, n,
-                  stream);
-  }
-  if (n <= 1 << 16) {
-    return launch(reduce_cluster<512, 4, T>, blocks_in_cluster, 512, blocks_in_cluster, in, out, n,
-                  stream);
-  }
-  if (n <= 1 << 21) return sum_by_tiles<256, 2>(partial, in, out, n, stream);
-  return sum_by_tiles<1024, 4>(partial, in, out, n, stream);
+  if (n <= 1 << 12) return launch(reduce_tiles<256, 4, T>, 1, 256, 1, in, out, n, stream);
+  if (n <= 1 << 15) return sum_by_cluster<256, 4>(in, out, n, stream);
+  if (n <= 1 << 16) return sum_by_cluster<512, 4>(in, out, n, stream);
+  if (n <= 1 << 17) return sum_by_cluster<1024, 4>(in, out, n, stream);
+  if (n <= 1 << 21) return sum_by_tiles<512, 2, 256>(partial, in, out, n, stream);
+  return sum_by_tiles<1024, 4, 1024>(partial, in, out, n, stream);
 }
 
 cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,

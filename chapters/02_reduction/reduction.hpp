@@ -87,6 +87,19 @@ class Sum : public course::Problem {
   T element(std::int64_t i) const { return course::value<T>(input(), seed(), i); }
 };
 
+/// The sum as version 09 may give it: an atomic addition of floats in global memory takes
+/// denormals, arguments and results, for zero (PTX ISA, "atom"). There is one a block of 1024
+/// threads.
+class SumByAtomics : public Sum<float> {
+ public:
+  using Sum::Sum;
+  course::Tolerance tolerance(int output) const override {
+    course::Tolerance tolerance = Sum::tolerance(output);
+    if (!tolerance.bits) tolerance.absolute += 0x1p-126 * (1 + static_cast<double>(n()) / 1024);
+    return tolerance;
+  }
+};
+
 /// The smallest or largest element: exact in any order.
 class Extreme : public course::Problem {
  public:

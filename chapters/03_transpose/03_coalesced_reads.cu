@@ -1,9 +1,8 @@
 // Idea: a thread moves one element from row r, column c to row c, column r. Neighbouring lanes take
 //   neighbouring columns, so they read neighbouring floats.
 // Predicts: 4 sectors a load. But the lanes write floats that lie rows * 4 bytes apart: 32 sectors
-// a
-//   store, of which each wants 4 bytes of 32. The L2 cache can mend some of it: the next warps fill
-//   the same sectors.
+//   a store, of which each wants 4 bytes of 32. The L2 cache can mend some of it: the next warps
+//   fill the same sectors.
 // Still wrong: the stores. Next: 04, the other way round.
 #include <cuda_runtime.h>
 

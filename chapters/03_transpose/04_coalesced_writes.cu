@@ -1,8 +1,7 @@
 // Idea: neighbouring lanes take neighbouring rows, so they write neighbouring floats.
 // Predicts: 32 sectors a load, 4 a store. A load's sector stays in the cache for the warp that
-// wants
-//   the next column; a lane waits for its load, and for its store nobody waits. Better or worse
-//   than 03? Guess before you look.
+//   wants the next column; a lane waits for its load, and for its store nobody waits. Better or
+//   worse than 03? Guess before you look.
 // Still wrong: one side or the other. Next: 05 turns the tile where it costs less.
 #include <cuda_runtime.h>
 

@@ -1,10 +1,8 @@
 // Idea: a block carries its tile through shared memory: read by rows, written by columns. Both
-// times
-//   neighbouring lanes touch neighbouring addresses of global memory.
+//   times neighbouring lanes touch neighbouring addresses of global memory.
 // Predicts: 4 sectors a load and 4 a store.
 // Still wrong: a warp reads a column of the tile, 32 floats 128 bytes apart, all of them in one
-// bank
-//   of the shared memory: 32 turns instead of one. Next: 06.
+//   bank of the shared memory: 32 turns instead of one. Next: 06.
 #include <cuda_runtime.h>
 
 #include <cstdint>

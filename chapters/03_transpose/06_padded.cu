@@ -1,6 +1,5 @@
 // Idea: a column more than needed. A row of the tile is now 33 floats long, so that the entries of
-// a
-//   column fall into 32 different banks.
+//   a column fall into 32 different banks.
 // Predicts: one turn instead of 32, for 128 bytes of shared memory.
 // Still wrong: those bytes, and rows that no longer begin at multiples of 16 bytes. Next: 07 does
 //   without them.

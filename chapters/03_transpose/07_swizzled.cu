@@ -1,9 +1,7 @@
 // Idea: no padding; row y stores its column x at place x ^ y (exclusive or). That is a permutation
-// of
-//   the row, another one for each row: a swizzle.
+//   of the row, another one for each row: a swizzle.
 // Predicts: a row has 32 different places, so 32 banks; so has a column, since x ^ y takes each
-// value
-//   once when y stays and x runs, and when x stays and y runs. One turn for both.
+//   value once when y stays and x runs, and when x stays and y runs. One turn for both.
 // Still wrong: one element a thread: a barrier, an address and a place for each. Next: 08.
 #include <cuda_runtime.h>
 

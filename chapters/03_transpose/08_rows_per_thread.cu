@@ -19,13 +19,16 @@ __global__ void transpose_tiles(const float* in, float* out, std::int64_t rows, 
   const std::int64_t row = blockIdx.x / tiles_across * tile;  // of the tile's first element
   const std::int64_t col = blockIdx.x % tiles_across * tile;
 #pragma unroll
-  for (int k = y; k < tile; k += step) {
-    if (row + k < rows && col + x < cols) s[k][x ^ k] = in[(row + k) * cols + col + x];
+  for (int k = 0; k < tile;
+       k += step) {  // a fixed number of turns: all loads before the first store
+    const int r = y + k;
+    if (row + r < rows && col + x < cols) s[r][x ^ r] = in[(row + r) * cols + col + x];
   }
   __syncthreads();  // the tile is complete before anyone reads what another thread stored
 #pragma unroll
-  for (int k = y; k < tile; k += step) {
-    if (col + k < cols && row + x < rows) out[(col + k) * rows + row + x] = s[x][k ^ x];
+  for (int k = 0; k < tile; k += step) {
+    const int c = y + k;
+    if (col + c < cols && row + x < rows) out[(col + c) * rows + row + x] = s[x][c ^ x];
   }
 }
 

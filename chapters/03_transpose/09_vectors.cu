@@ -2,7 +2,7 @@
 //   it in its registers, and the tile's swizzle moves groups of four. And blocks go down the
 //   matrix, not across: those that run together write whole rows of the result.
 // Predicts: a quarter of the instructions; 256 bytes in a row on both sides; 96 KiB in flight per
-// SM. Still wrong: only for rows and cols that are multiples of four. Next: 10.
+//   SM. Still wrong: only for rows and cols that are multiples of four. Next: 10.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -39,7 +39,8 @@ __global__ void transpose_groups(const float* in, float* out, std::int64_t rows,
   }
   __syncthreads();
 #pragma unroll
-  for (int c = y; c < tile; c += groups) {
+  for (int k = 0; k < tile; k += groups) {
+    const int c = y + k;
     if (col + c < cols && row + 4 * x < rows) {
       *reinterpret_cast<float4*>(out + (col + c) * rows + row + 4 * x) = s[c][place(c, x)];
     }

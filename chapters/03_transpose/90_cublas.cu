@@ -1,5 +1,5 @@
 // The peer: what a user would call instead. cublasSgeam, which adds two scaled matrices and
-// transposes either on the way: 1 * in^T + 0 * nothing.
+//   transposes either on the way: 1 * in^T + 0 * nothing.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 

@@ -83,6 +83,19 @@ Version copy_row(const char* id, const char* title, TransposeFloats* copy) {
   return version;
 }
 
+/// The course's fastest copy.
+Version bulk_copy_row() {
+  Version version = course::bulk_copy_version("92_bulk_copy", Role::limit);
+  version.make = course::make_problem<Copy>();
+  if (version.launch) {
+    version.launch = [launch = version.launch](const Problem& p, const Arguments& a) {
+      const Size flat{{{"n", p.size()["rows"] * p.size()["cols"]}}};
+      return launch(course::CopyProblem(flat, p.seed(), p.input()), a);
+    };
+  }
+  return version;
+}
+
 /// A version that takes only multiples of four.
 Version row_of_groups(const char* id, const char* title, TransposeFloats* transpose) {
   Version version = row(id, title, transpose);
@@ -135,23 +148,27 @@ Study sequence() {
       any_row<float>("10_any", "any size, pitch and type", any_matrix::transpose),
       row_of_groups("80_limit", "09, keeping the input in L2", limit::transpose),
       row("90_cublas", "cublasSgeam", cublas_geam::transpose, Role::peer),
-      course::bulk_copy_version("92_bulk_copy", Role::limit),
+      bulk_copy_row(),
   };
   study.versions[10].needs.capability = 90;
   study.versions[11].needs.library = "cuBLAS";
-  study.versions[12].make = [](const Size& size, std::uint64_t seed, course::Input input) {
-    return std::make_unique<course::CopyProblem>(Size{{{"n", size["rows"] * size["cols"]}}}, seed,
-                                                 input);
-  };
   study.sizes = {matrix(16384, 16384)};
   study.cpu_sizes = {matrix(512, 512)};
   study.test_sizes = test_sizes();
   return study;
 }
 
-/// The sequence at other sizes. Its versions are tested there.
-Study sequence_at(const char* name, const char* title, std::vector<Size> sizes) {
+/// Those versions of the sequence whose numbers are given, at other sizes. They are tested there.
+Study sequence_at(const char* name, const char* title, std::vector<Size> sizes,
+                  const std::vector<std::string>& numbers) {
   Study study = sequence();
+  std::vector<Version> chosen;
+  for (const Version& version : study.versions) {
+    for (const std::string& number : numbers) {
+      if (version.id.substr(0, 2) == number) chosen.push_back(version);
+    }
+  }
+  study.versions = chosen;
   study.name = name;
   study.title = title;
   study.sizes = std::move(sizes);
@@ -162,7 +179,8 @@ Study sequence_at(const char* name, const char* title, std::vector<Size> sizes) 
 Study size_sweep() {
   std::vector<Size> sizes;
   for (std::int64_t side = 256; side <= 32768; side *= 2) sizes.push_back(matrix(side, side));
-  Study study = sequence_at("size", "Rate over size, square, L2 cold", sizes);
+  Study study = sequence_at("size", "Rate over size, square, L2 cold", sizes,
+                            {"02", "04", "06", "08", "09", "10", "80", "90", "92"});
   study.cpu_sizes = {matrix(256, 256), matrix(512, 512)};
   study.axis = "rows";
   study.axis_label = "rows and columns";
@@ -175,7 +193,8 @@ Study shapes() {
       sequence_at("shapes", "Powers of two and their neighbours, tall and wide",
                   {matrix(8192, 8192), matrix(8224, 8224), matrix(8193, 8193), matrix(16384, 16384),
                    matrix(16416, 16416), matrix(16385, 16385), matrix(1000, 1000003),
-                   matrix(1000003, 1000), matrix(64, 1 << 22), matrix(1 << 22, 64)});
+                   matrix(1000003, 1000), matrix(64, 1 << 22), matrix(1 << 22, 64)},
+                  {"02", "08", "09", "10", "80", "90", "92"});
   study.cpu_sizes = {matrix(512, 512), matrix(544, 544), matrix(513, 513), matrix(100, 2003),
                      matrix(2003, 100)};
   return study;

@@ -256,6 +256,24 @@ void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size
   release(barrier);  // whoever lands the copy reads what this thread has written
 }
 
+void mbarrier_store(std::uint64_t* barrier, void* to, const void* value, std::size_t bytes) {
+  Thread& thread = *current_thread;
+  const ProgramCounter site = caller(__builtin_return_address(0));
+  Record& record = record_of(barrier, site);
+  if (checking) {  // not counted: it is no store of the SM's load/store unit
+    check_access(thread, reinterpret_cast<std::uintptr_t>(to), bytes, Access::store,
+                 Strength::plain, site);
+  }
+  std::memcpy(to, value, bytes);
+  release(barrier);
+  const std::uint64_t old =
+      update(barrier, [=](State& state) { state.bytes -= static_cast<std::int64_t>(bytes); });
+  if (load(barrier).parity != state_of(old).parity) {
+    for (Copy& copy : record.copies) copy.ready = true;
+  }
+  move_on(*thread.block->gang);
+}
+
 // ---- Groups of bulk copies ----
 
 namespace {

@@ -28,6 +28,10 @@ unsigned mbarrier_pending(std::uint64_t token);  ///< arrivals that were missing
 void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
                    bool counted);
 
+/// A value that a thread stores into any block of its cluster (st.async): its bytes count at the
+/// barrier, which lies beside it. Lands at once.
+void mbarrier_store(std::uint64_t* barrier, void* to, const void* value, std::size_t bytes);
+
 /// Waits; always inlined, so that a report names the kernel's line.
 SIMT_INLINE void mbarrier_wait(std::uint64_t* barrier, bool parity) {
   while (!mbarrier_test(barrier, parity)) yield();
