@@ -75,20 +75,22 @@ function(course_objects out prefix hopper)
   set(${out} "${objects}" PARENT_SCOPE)
 endfunction()
 
-# course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [COMPARED ...] [PEER_LIBRARIES ...])
+# course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [COMPARED ...] [PEER_LIBRARIES ...] [DEMOS ...])
 #
 # VERSIONS: .cu files without suffix, built for the chosen architectures. HOPPER: files that need compute capability
 # 9.0, built for 90a alone, and only if the chosen architectures include it. The CPU backend leaves out peers, which are
 # numbered from 90 on, and those of HOPPER that it cannot rewrite; their rows say so. COMPARED: versions that the
 # exercises are compared with. PEER_LIBRARIES: targets that the peers need; without one of them the peers are left out.
+# DEMOS: see course_demos().
 # Makes the targets
 #   NAME            the chapter's program
 #   NAME_reference  the reference on the CPU, which needs no CUDA
 #   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists
 #   NAME_exercise_K for each my/K_*.cu
+#   NAME_demo_D     for each D of DEMOS
 #   NAME_mutant_M   CPU backend: for each M of tests/mutants/NN.json, a program with that one version, broken
 function(course_chapter)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "VERSIONS;HOPPER;COMPARED;PEER_LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "VERSIONS;HOPPER;COMPARED;PEER_LIBRARIES;DEMOS")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
   if(EXISTS "${folder}/reference.cpp")
     add_executable(${ARG_NAME}_reference reference.cpp)
@@ -129,6 +131,31 @@ function(course_chapter)
     course_chapter_test(${ARG_NAME} "${objects}" "${ARG_PEER_LIBRARIES}")
   endif()
   course_exercises(${ARG_NAME} ${ARG_COMPARED})
+  course_demos(${ARG_NAME} ${ARG_DEMOS})
+endfunction()
+
+# course_demos(NAME every_thread_atomic in_place_race:race...): a program NAME_demo_D of each demos/D.cu, and a test that
+# it shows what it wants to show. Behind a colon: the kinds of findings that the CPU backend must make, no more and no
+# less, with + between them.
+function(course_demos name)
+  string(SUBSTRING "${name}" 0 2 number)
+  foreach(entry ${ARGN})
+    string(REGEX MATCH "^([^:]*):?(.*)$" ignored "${entry}")
+    set(demo "${CMAKE_MATCH_1}")
+    set(findings "")
+    if(COURSE_BACKEND STREQUAL "cpu" AND COURSE_CPU_CHECKS)
+      set(findings "${CMAKE_MATCH_2}")
+    endif()
+    set(target ${name}_demo_${demo})
+    course_program(${target} "demos/${demo}.cu")
+    if(TARGET ${name}_test)  # who builds the tests needs these, too
+      add_dependencies(${name}_test ${target})
+    endif()
+    add_test(NAME ch${number}.demo.${demo}
+      COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DFINDINGS=${findings} -P "${COURSE_ROOT}/tests/demo.cmake")
+    set_tests_properties(ch${number}.demo.${demo} PROPERTIES
+      LABELS "ch${number}.${COURSE_BACKEND}" RESOURCE_LOCK gpu TIMEOUT 60 SKIP_REGULAR_EXPRESSION "SKIPPED")
+  endforeach()
 endfunction()
 
 # Keeps the files (without suffix) of a list that the CPU backend can run.
@@ -263,6 +290,17 @@ function(course_exercise target number file compared)
   target_link_libraries(${target} PRIVATE ${COURSE_LIBRARY})
 endfunction()
 
+# An executable of one .cu file, which needs nothing of the course.
+function(course_program target file)
+  if(COURSE_BACKEND STREQUAL "cuda")
+    add_executable(${target} "${file}")
+  elseif(COURSE_CPU_CHECKS)
+    simt_add_executable(${target} "${file}")
+  else()
+    simt_add_executable(${target} PLAIN "${file}")
+  endif()
+endfunction()
+
 # course_programs(NAME 00_first_steps PROGRAMS 01_hello ...): single files, an executable each, into bin/NAME/.
 function(course_programs)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "PROGRAMS")
@@ -271,13 +309,7 @@ function(course_programs)
     if(program IN_LIST COURSE_BROKEN)
       continue()
     endif()
-    if(COURSE_BACKEND STREQUAL "cuda")
-      add_executable(${ARG_NAME}_${program} ${program}.cu)
-    elseif(COURSE_CPU_CHECKS)
-      simt_add_executable(${ARG_NAME}_${program} ${program}.cu)
-    else()
-      simt_add_executable(${ARG_NAME}_${program} PLAIN ${program}.cu)
-    endif()
+    course_program(${ARG_NAME}_${program} ${program}.cu)
     set_target_properties(${ARG_NAME}_${program} PROPERTIES
       OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin/${ARG_NAME}")
     add_dependencies(${ARG_NAME} ${ARG_NAME}_${program})

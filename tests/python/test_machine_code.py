@@ -19,17 +19,23 @@ def find_nvcc() -> str:
     return found or ("/usr/local/cuda/bin/nvcc" if Path("/usr/local/cuda/bin/nvcc").exists() else "")
 
 
-def text_sections(elf: bytes) -> List[bytes]:
-    """The code of the kernels of a cubin: its sections .text.NAME, without their names, sorted."""
+def kernels(elf: bytes) -> Dict[str, bytes]:
+    """The code of the kernels of a cubin, by their mangled names: its sections .text.NAME."""
     table, entry, count, names = struct.unpack_from("<Q", elf, 0x28)[0], *struct.unpack_from("<HHH", elf, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", elf, table + k * entry) for k in range(count)]
     strings = headers[names][4]
-    sections = []
+    code = {}
     for name, _, _, _, offset, size in headers:
         start = strings + name
-        if elf[start:elf.index(b"\0", start)].startswith(b".text."):
-            sections.append(elf[offset:offset + size])
-    return sorted(sections)
+        section = elf[start:elf.index(b"\0", start)].decode()
+        if section.startswith(".text."):
+            code[section[len(".text."):]] = elf[offset:offset + size]
+    return code
+
+
+def text_sections(elf: bytes) -> List[bytes]:
+    """The code of the kernels of a cubin, without their names, sorted."""
+    return sorted(kernels(elf).values())
 
 
 def versions(chapter: Path) -> List[Path]:
@@ -70,6 +76,27 @@ class Neighbours(unittest.TestCase):
             copy.write_text(source.read_text().replace("add_one", "add_uno"))
             code = self.compile([source, copy], Path(folder))
         self.assertEqual(code[source.name], code[copy.name])
+
+
+@unittest.skipUnless(find_nvcc(), "no nvcc")
+class Templates(unittest.TestCase):
+    """What chapter 02's demo of templates says of % and &."""
+
+    def test_a_constant_block_size_makes_a_remainder_a_mask(self) -> None:
+        source = ROOT / "chapters" / "02_reduction" / "demos" / "templates.cu"
+        with tempfile.TemporaryDirectory() as folder:
+            cubin = Path(folder) / "templates.cubin"
+            subprocess.run([find_nvcc(), "-std=c++17", "-O3", "-cubin", "-arch=sm_90",
+                            "-o", str(cubin), str(source)], check=True)
+            code = kernels(cubin.read_bytes())
+
+        def kernel(block_size: str, test: str) -> bytes:
+            (name,) = [name for name in code if f"reduce_{block_size}" in name and test in name]
+            return code[name]
+
+        self.assertEqual(4, len(code))
+        self.assertEqual(kernel("constant", "Remainder"), kernel("constant", "Mask"))
+        self.assertNotEqual(kernel("variable", "Remainder"), kernel("variable", "Mask"))
 
 
 if __name__ == "__main__":

@@ -55,9 +55,11 @@ root = pathlib.Path(os.environ["COURSE"])
 if words == ["--version"]:
     print("cmake version 3.25.1"); sys.exit()
 def target_names():
+    demos = ["01_vector_add_demo_" + file.stem
+             for file in root.glob("chapters/01_vector_add/demos/*.cu")]
     names = ["00_first_steps", "01_vector_add", "01_vector_add_reference", "01_vector_add_test",
              "01_vector_add_mutant_no_guard"]
-    return names + ["01_vector_add_exercise_" + file.name[0]
+    return names + demos + ["01_vector_add_exercise_" + file.name[0]
                     for file in root.glob("chapters/01_vector_add/my/*.cu")]
 if "-S" in words:
     folder = pathlib.Path(words[words.index("-B") + 1])
@@ -85,6 +87,8 @@ chapter = root / "chapters" / "01_vector_add"
 files = [file for file in chapter.glob("*.cu") if file.stem not in broken]
 if "exercise" in targets[0]:
     files = list(chapter.glob("my/*.cu"))
+if "_demo_" in targets[0]:
+    files = list(chapter.glob("demos/%s.cu" % targets[0].partition("_demo_")[2]))
 code = 0
 for step, file in enumerate(files, 1):
     print("[%d/%d] Building CUDA object CMakeFiles/x.dir/%s.o" % (step, len(files), file.name))
@@ -596,6 +600,56 @@ class BreakTest(ScriptTest):
         out = self.run_script("chapters/run", "01", "--break", "no_guard", code=1,
                               PROGRAM="import sys\nprint('what it said')\nsys.exit(9)")
         self.assertIn("ended without a result (exit code 9):\nwhat it said", out)
+
+
+DEMO_LIST = "  hang   A loop without an end.\n  stale  Reads what was there.\n"
+
+
+class DemoTest(ScriptTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("chapters/01_vector_add/demos/stale.cu", "// Reads what was there.\n// More.\n")
+        self.write("chapters/01_vector_add/demos/hang.cu", "// A loop without an end.\n")
+
+    def test_builds_and_runs_one(self) -> None:
+        for patch, where in ((GPU, "cuda-90a"), (NO_GPU, "cpu")):
+            out = self.run_script("chapters/run", "01", "--demo", "stale", "--", "b", patch=patch)
+            self.assertIn("01_vector_add, demo stale: build, run.", out)
+            self.assertTrue(out.endswith("\n01_vector_add_demo_stale b\n"), out)
+            self.assertTrue((self.root / "build" / where / "bin/01_vector_add_demo_stale").exists())
+        self.assertFalse(self.results(), "a demo is no measurement")
+        self.run_script("chapters/run", "01", "--demo", "stale", EXIT="66", code=66)
+
+    def test_names_what_there_is(self) -> None:
+        out = self.run_script("chapters/run", "01", "--demo", "list")
+        self.assertEqual(DEMO_LIST, out)
+        for name in ("nothing", "stale.cu", ""):
+            out = self.run_script("chapters/run", "01", "--demo", name, code=2)
+            self.assertEqual(f"chapters/run: 01_vector_add has no demo '{name}'; there are:\n"
+                             + DEMO_LIST, out)
+        self.assertEqual([], self.calls(), "nothing is built for a wrong name")
+        out = self.run_script("chapters/run", "00", "--demo", "stale", code=2)
+        self.assertEqual("chapters/run: 00_first_steps has no demos\n", out)
+        out = self.run_script("chapters/run", "00", "01", "--demo", "stale", code=2)
+        self.assertEqual("chapters/run: --demo works on one chapter at a time\n", out)
+
+    def test_time_limit(self) -> None:
+        out = self.run_script("chapters/run", "01", "--demo", "hang", code=124,
+                              patch=NO_GPU + "from course import chapters\n"
+                              "chapters.DEMO_SECONDS = 0.5\n",
+                              PROGRAM="import time\ntime.sleep(1000)\n")
+        self.assertTrue(out.endswith("\nchapters/run: 01_vector_add_demo_hang was not over after "
+                                     "0.5 s and was ended\n"), out)
+
+    def test_that_does_not_compile(self) -> None:
+        self.write("chapters/01_vector_add/demos/stale.cu", "// mistake\n")
+        out = self.run_script("chapters/run", "01", "--demo", "stale", code=1)
+        self.assertIn("stale.cu(3): error: expected a ';'", out)
+        self.assertIn("chapters/run: stale did not build", out)
+
+    def test_without_gpu_for_an_architecture_it_compiles(self) -> None:
+        out = self.run_script("chapters/run", "01", "--demo", "stale", "--arch", "90")
+        self.assertIn("stale: compiles; to run it takes a GPU (no NVIDIA driver found).", out)
 
 
 class RecordTest(ScriptTest):

@@ -281,11 +281,18 @@ def targets_of(folder: Path) -> List[str]:
     return re.findall(r"^(?:\.\.\. )?([\w./-]+)(?:: phony)?(?: \(.*\))?$", text, re.MULTILINE)
 
 
-def call(command: Sequence[str], interrupted: str = "interrupted", **options: Any) -> int:
-    """Run a program of ours to its end. On Ctrl-C it gets time to save what it finished."""
+def call(command: Sequence[str], interrupted: str = "interrupted", limit: Optional[float] = None,
+         **options: Any) -> int:
+    """Run a program of ours to its end, or for at most `limit` seconds. On Ctrl-C it gets time to
+    save what it finished."""
     process = subprocess.Popen(list(command), **options)
     try:
-        code = process.wait()
+        code = process.wait(limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise Problem(f"{Path(command[0]).name} was not over after {limit:g} s and was ended",
+                      124) from None
     except KeyboardInterrupt:
         code = stop(process)
     if code in (130, -signal.SIGINT):

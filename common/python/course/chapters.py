@@ -15,6 +15,7 @@ from . import BUILD, ROOT, Problem, shown
 
 STAMP = ROOT / ".source_stamp"
 FIRST_STEPS = "00_first_steps"
+DEMO_SECONDS = 30.0  # then a demo is ended: it may show something that hangs
 
 
 class Chapter(NamedTuple):
@@ -141,6 +142,27 @@ def solution(chapter: Chapter, number: int) -> Path:
     return found[number]
 
 
+def demos(chapter: Chapter) -> Dict[str, str]:
+    """The chapter's demos, each with its first line, which says what it shows."""
+    return {file.stem: file.read_text(encoding="utf-8").partition("\n")[0].lstrip("/ ")
+            for file in sorted((chapter.path / "demos").glob("*.cu"))}
+
+
+def list_of_demos(chapter: Chapter) -> str:
+    known = demos(chapter)
+    width = max(map(len, known), default=0)
+    return "\n".join(f"  {name:<{width}}  {shows}" for name, shows in known.items())
+
+
+def check_demo(chapter: Chapter, name: str) -> None:
+    """A Problem that lists the demos, if there is none of this name."""
+    if not demos(chapter):
+        raise Problem(f"{chapter.name} has no demos", 2)
+    if name not in demos(chapter):
+        raise Problem(f"{chapter.name} has no demo '{name}'; there are:\n"
+                      f"{list_of_demos(chapter)}", 2)
+
+
 def git(*arguments: str) -> Optional[str]:
     """Output of git in this repository; None without git, or when it fails."""
     if not (ROOT / ".git").exists():
@@ -196,6 +218,16 @@ def provenance(chapter: Chapter) -> Tuple[Optional[str], Optional[str]]:
     if not commit:
         return None, source_hash(chapter)
     return commit + ("-dirty" if changed_sources(chapter) else ""), source_hash(chapter)
+
+
+def known_commit(chapter: Chapter) -> Optional[str]:
+    """The commit as provenance() gives it; without git that of the stamp, if the sources are its
+    own."""
+    commit, digest = provenance(chapter)
+    if commit or not STAMP.exists():
+        return commit
+    stamp = json.loads(STAMP.read_text())
+    return stamp["commit"] if stamp["source_hash"].get(chapter.name) == digest else None
 
 
 def recordable(chapter: Chapter) -> Tuple[str, str]:
