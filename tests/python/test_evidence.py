@@ -15,6 +15,7 @@ EVIDENCE = ROOT / "common" / "simt" / "evidence"
 sys.path.insert(0, str(EVIDENCE))
 
 import tables  # noqa: E402
+from course import ncu  # noqa: E402
 
 
 def script(name):
@@ -138,19 +139,19 @@ class Reading(Folder):
                            ("a::b<x<2>>::k<float>", "k"),
                            ("void <unnamed>::load<int>(<unnamed>::Pattern, void *)", "load"),
                            ("void (anonymous namespace)::load<(bool)1>(int)", "load")):
-            self.assertEqual(tables.base_name(text), name)
+            self.assertEqual(ncu.base_name(text), name)
 
     def test_report(self):
-        launches = tables.parse_ncu(NCU)
-        self.assertEqual([tables.base_name(x.kernel) for x in launches], ["add", "fill_kernel"])
-        self.assertEqual(tables.number(launches[0].values["l1tex__a.sum"]), "1024")
-        self.assertEqual(tables.number(launches[1].values["l1tex__a.sum"]), "8")
-        self.assertEqual(tables.number("n/a"), "")
+        launches = ncu.parse(NCU)
+        self.assertEqual([ncu.base_name(x.kernel) for x in launches], ["add", "fill_kernel"])
+        self.assertEqual(ncu.number(launches[0].values["l1tex__a.sum"]), "1024")
+        self.assertEqual(ncu.number(launches[1].values["l1tex__a.sum"]), "8")
+        self.assertEqual(ncu.number("n/a"), "")
 
     def test_report_without_kernels(self):
-        self.assertEqual(tables.parse_ncu("==WARNING== No kernels were profiled.\n"), [])
+        self.assertEqual(ncu.parse("==WARNING== No kernels were profiled.\n"), [])
         with self.assertRaisesRegex(tables.Problem, "ERR_NVGPUCTRPERM"):
-            tables.parse_ncu("==ERROR== ERR_NVGPUCTRPERM: no permission\n")
+            ncu.parse("==ERROR== ERR_NVGPUCTRPERM: no permission\n")
 
     def test_barriers(self):
         self.assertEqual(collect.barriers("96 (BAR: 32; EXIT: 64)"), "32")
@@ -175,7 +176,7 @@ class Reading(Folder):
     def test_helpers_exist(self):
         text = "".join(f.read_text() for f in (ROOT / "common").glob("*.cu"))
         kernels = set(re.findall(r"__global__ void (?:__launch_bounds__\(\w+\) )?(\w+)\(", text))
-        self.assertLessEqual(set(collect.HELPERS), kernels)
+        self.assertLessEqual(set(ncu.HELPERS), kernels)
 
 
 class Collecting(Folder):
@@ -234,17 +235,17 @@ print("index,kernel,checksum\\nkernel sum\\n0,scan,ab")
                          (1, "collect: launch 0 is scan, not void sum<int>(int)\n"))
 
     def test_versions(self):
-        self.assertEqual(tables.tool_version(str(self.folder / "ncu"), "Version"), "2025.3.1.0")
+        self.assertEqual(ncu.tool_version(str(self.folder / "ncu"), "Version"), "2025.3.1.0")
         said = self.program("said", "#!/bin/sh\necho Version 7.1 >&2\n")
-        self.assertEqual(tables.tool_version(str(said), "Version"), "7.1")
+        self.assertEqual(ncu.tool_version(str(said), "Version"), "7.1")
         (self.folder / "2024.1.2").mkdir()
         self.program("2024.1.2/ncu", "#!/bin/sh\n")
-        self.assertEqual(tables.tool_version(str(self.folder / "2024.1.2/ncu"), "Version"),
+        self.assertEqual(ncu.tool_version(str(self.folder / "2024.1.2/ncu"), "Version"),
                          "2024.1.2")
         silent = self.program("silent", "#!/bin/sh\n")
-        self.assertEqual(tables.tool_version(str(silent), "Version"), "")
+        self.assertEqual(ncu.tool_version(str(silent), "Version"), "")
         with self.assertRaises(tables.Problem):
-            tables.tool_version(str(self.folder / "missing"), "Version")
+            ncu.tool_version(str(self.folder / "missing"), "Version")
 
     def test_chapters(self):
         program = self.program("09_fake", FAKE_CHAPTER)

@@ -150,6 +150,23 @@ class Pages(Folder):
             "| [01_simple](01_simple.cu) | 100.0 GB/s | - |",
             "| 02_vectors | 150.0 GB/s | 1.50x |"])
 
+    def test_table_by_size(self):
+        sizes = [{"rows": 64, "cols": 64}, {"rows": 5, "cols": 2**20}]
+        rows = [make_row(name, rate, study="shapes", size=size)
+                for name, rates in (("01_simple", (100, 200)), ("02_vectors", (150, 250)))
+                for size, rate in zip(sizes, rates)]
+        rows += [make_row("03_wide", 7, study="shapes", size=sizes[1])]
+        studies = [make_study(), make_study("shapes")]
+        self.write(make_file(ladder() + rows, studies), "chapters/01_add/results/h200.json")
+        self.assertEqual(self.table("shapes by=size columns=01,02.ratio:01,03"), [
+            "| rows | cols | 01_simple GB/s | 02_vectors over 01 | 03_wide GB/s |",
+            "|---|--:|--:|--:|--:|",
+            "| 64 | 64 | 100.0 | 1.50x | - |",
+            "| 5 | 2^20 | 200.0 | 1.25x | 7.000 |"])
+        self.assertEqual(self.table("shapes by=size only=02")[2:],
+                         ["| 64 | 64 | 150.0 |", "| 5 | 2^20 | 250.0 |"])
+        self.refused("<!-- results: shapes by=rows -->\n<!-- /results -->\n", "by=rows")
+
     def test_values(self):
         text = self.written(
             "It runs at <!-- value: sequence 02 rate --><!-- /value -->, which is "
@@ -236,7 +253,9 @@ class Pages(Folder):
     def test_several_rows_for_one_cell(self):
         rows = sweep() + [make_row("01_simple", 5, study="sizes", size={"n": 2**12}, type="f64")]
         self.write(make_file(rows, [make_study("sizes", "n")]), "chapters/01_add/results/h200.json")
-        self.refused("<!-- results: sizes -->\n<!-- /results -->\n", "several rows")
+        self.refused("<!-- results: sizes -->\n<!-- /results -->\n", "several rows for one n")
+        self.refused("<!-- results: sizes by=size size=n:2^12 -->\n<!-- /results -->\n",
+                     "several rows for one size")
 
 
 if __name__ == "__main__":

@@ -22,9 +22,33 @@ A table
     columns=06.rate,06.ratio:90        one version's rate, and that over the library's
     at=2^10,2^20,2^28                  these values of the axis only
   With size= fixing the axis, it gives one line a version, like any other study.
+  by=size gives one line a size, however many dimensions differ, and the columns of a sweep:
+    <!-- results: shapes by=size columns=10.rate,10.ratio:90 -->
 
 A number in a sentence (FIELD as above; size= where the version has several rows)
     <!-- value: STUDY VERSION FIELD [size=stride:4] [file=...] -->4375 GB/s<!-- /value -->
+
+What limits each version (figures of Nsight Compute, which common/profile records)
+    <!-- limiters: columns=dram,issue,lanes only=01-03 file=results/h200-limiters.csv -->
+    (written: the table, and a line with GPU, date and commit)
+    <!-- /limiters -->
+  and one of its numbers in a sentence
+    <!-- limiter: VERSION FIELD [file=...] -->78 %<!-- /limiter -->
+
+    file=     the CSV file, relative to the page (default: results/h200-limiters.csv)
+    columns=  dram, l2, sm (% of what each could do), issue (% of the issue slots used), warps (% of
+              the warps that fit), lanes (active of 32), shared_wavefronts (for each request to
+              shared memory: 1 without conflicts, 4 if every lane moves 16 bytes), stall (the
+              largest share of a warp's time: memory, barrier, shared, instructions or other),
+              stall_memory, stall_barrier, stall_shared, stall_instructions, stall_other (one
+              share), time, dram_read, dram_written, warp_instructions, launches, time_share (of
+              the longest launch, which is shown)
+              (default: dram,issue,lanes,shared_wavefronts,stall)
+
+Bank conflicts of chapter 03's versions: predicted, counted, measured
+    <!-- banks: 05-09 file=../../common/simt/evidence/h200.csv -->
+    (written: the table; file= names the table of counters, by default this one)
+    <!-- /banks -->
 
 A listing (the fenced block after the marker is written, FILE is relative to the page)
     <!-- snippet: FILE SYMBOL [body] -->
@@ -44,13 +68,15 @@ import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
-from . import results
+from . import banks, limiters, results
 from .results import ResultError, ResultFile, Row
 
-MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|teaches|needs):(.*?)"
-                    r"|/(results|value)\s*)-->", re.S)
+MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|limiters|limiter|banks|teaches|needs):(.*?)"
+                    r"|/(results|value|limiters|limiter|banks)\s*)-->", re.S)
+WRITTEN = ("results", "snippet", "value", "limiters", "limiter", "banks")
+INLINE = ("value", "limiter")  # in a sentence
 FENCE = re.compile(r"[ \t]*\n(```+)[^\n]*\n(?:.*?\n)??\1[ \t]*(?=\n|\Z)", re.S)
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".hpp": "cpp", ".py": "python",
              ".sh": "bash", ".txt": "cmake"}
@@ -181,6 +207,7 @@ class Writer:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.files: Dict[str, ResultFile] = {}
+        self.records: Dict[str, limiters.Record] = {}
 
     def options(self, words: str, positional: int,
                 known: Sequence[str]) -> Tuple[List[str], Dict[str, str]]:
@@ -218,11 +245,16 @@ class Writer:
         return result, rows, sizes
 
     def table(self, words: str) -> str:
-        (name,), named = self.options(words, 1, ("columns", "only", "file", "size", "at"))
+        (name,), named = self.options(words, 1, ("columns", "only", "file", "size", "at", "by"))
+        if named.get("by", "size") != "size":
+            raise LessonError(f"by={named['by']}: only by=size is known")
         result, rows, sizes = self.rows(name, named)
         study = result.study(name)
         axis = result.axis(study)
-        if axis is None or axis in sizes:
+        if "by" in named:
+            columns = self.columns(result, rows, named.get("columns", "rate"))
+            headers, lines = results.size_table(result, columns)
+        elif axis is None or axis in sizes:
             fields = named.get("columns", ",".join(results.STANDARD_FIELDS)).split(",")
             headers, lines = results.version_table(result, rows, fields)
             lines = [[self.link(line[0])] + line[1:] for line in lines]
@@ -230,14 +262,15 @@ class Writer:
             if "at" in named:
                 values = [results.parse_count(value) for value in named["at"].split(",")]
                 rows = [row for row in rows if row.size[axis] in values]
-            columns = self.columns(result, rows, axis, named.get("columns", "rate"))
+            columns = self.columns(result, rows, named.get("columns", "rate"), axis)
             headers, lines = results.axis_table(result, axis, columns)
             headers[0] = study.axis_label or axis
         return results.to_markdown((headers, lines)) + f"\n\n{result.provenance()}"
 
-    def columns(self, result: ResultFile, rows: List[Row], axis: str,
-                text: str) -> List[Tuple[str, List[Row], str]]:
-        """The columns of a sweep: FIELD stands for all versions, VERSION[.FIELD] for one."""
+    def columns(self, result: ResultFile, rows: List[Row], text: str,
+                axis: Optional[str] = None) -> List[results.Column]:
+        """The columns of a sweep: FIELD stands for all versions, VERSION[.FIELD] for one. Without
+        an axis, each size is a line."""
         found: List[Tuple[str, str]] = []
         versions = list(dict.fromkeys(row.version for row in rows))
         for item in text.split(","):
@@ -250,8 +283,10 @@ class Writer:
         columns = []
         for version, field in found:
             mine = [row for row in rows if row.version == version]
-            if len({row.size[axis] for row in mine}) < len(mine):
-                raise LessonError(f"{version} has several rows for one {axis}: choose by size=")
+            places = {row.size[axis] if axis else tuple(sorted(row.size.items())) for row in mine}
+            if len(places) < len(mine):
+                raise LessonError(f"{version} has several rows for one {axis or 'size'}: "
+                                  "choose by size=")
             columns.append((version, mine, field))
         return columns
 
@@ -267,6 +302,36 @@ class Writer:
         if len(rows) != 1:
             raise LessonError(f"{len(rows)} rows of {version} in '{study}': choose one by size=")
         return results.cell(result, rows[0], field).split(" +-")[0]
+
+    def limiters_of(self, named: Dict[str, str]) -> limiters.Record:
+        name = named.get("file", "results/h200-limiters.csv")
+        if name not in self.records:
+            self.records[name] = limiters.load(self.page.path.parent / name)
+        return self.records[name]
+
+    def limiter_table(self, words: str) -> str:
+        _, named = self.options(words, 0, ("columns", "only", "file"))
+        measured = self.limiters_of(named)
+        rows = measured.select(named["only"]) if "only" in named else measured.rows
+        fields = named.get("columns", ",".join(limiters.STANDARD_FIELDS)).split(",")
+        headers, lines = limiters.table(measured, rows, fields)
+        lines = [[self.link(line[0])] + line[1:] for line in lines]
+        return results.to_markdown((headers, lines)) + f"\n\n{measured.provenance()}"
+
+    def limiter(self, words: str) -> str:
+        (version, field), named = self.options(words, 2, ("file",))
+        return limiters.cell(self.limiters_of(named).find(version), field)
+
+    def bank_table(self, words: str) -> str:
+        (only,), named = self.options(words, 1, ("file",))
+        name = named.get("file", "../../common/simt/evidence/h200.csv")
+        evidence = banks.read_evidence(self.page.path.parent / name)
+        headers, rows = banks.table(only, evidence)
+        lines = results.to_markdown(
+            (headers, [[self.link(row[0])] + row[1:] for row in rows])).split("\n")
+        lines[1] = "|---|---|---" + "|--:" * (len(headers) - 3) + "|"  # words to the left
+        below = "; ".join(filter(None, ["Wavefronts a request", evidence.provenance()]))
+        return "\n".join(lines + ["", below])
 
     def listing(self, words: str) -> str:
         parts = words.split()
@@ -295,11 +360,13 @@ def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
     closing = page.markers[index + 1] if index + 1 < len(page.markers) else None
     if not closing or closing.kind != f"/{marker.kind}":
         raise LessonError(f"no <!-- /{marker.kind} --> after this marker")
-    if marker.kind == "results":
-        return marker.end, closing.start, f"\n{writer.table(marker.words)}\n"
+    write = {"results": writer.table, "value": writer.value, "limiters": writer.limiter_table,
+             "limiter": writer.limiter, "banks": writer.bank_table}[marker.kind]
+    if marker.kind not in INLINE:
+        return marker.end, closing.start, f"\n{write(marker.words)}\n"
     if "\n" in page.text[marker.end:closing.start]:
-        raise LessonError("a value and its closing marker stand on one line")
-    return marker.end, closing.start, writer.value(marker.words)
+        raise LessonError(f"a {marker.kind} and its closing marker stand on one line")
+    return marker.end, closing.start, write(marker.words)
 
 
 def rewrite(page: Page) -> Tuple[str, List[str], List[str]]:
@@ -309,9 +376,9 @@ def rewrite(page: Page) -> Tuple[str, List[str], List[str]]:
     errors: List[str] = []
     for index, marker in enumerate(page.markers):
         opener = page.markers[index - 1].kind if index else ""
-        if marker.kind in ("/results", "/value") and opener != marker.kind[1:]:
+        if marker.kind.startswith("/") and opener != marker.kind[1:]:
             errors.append(f"{page.place(marker)}: <!-- {marker.kind} --> closes nothing")
-        if marker.kind not in ("results", "snippet", "value"):
+        if marker.kind not in WRITTEN:
             continue
         try:
             start, end, text = replacement(page, writer, index)

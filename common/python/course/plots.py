@@ -1,4 +1,5 @@
-"""Plots of result files: bars of a study, lines over a size, the roofline path, files compared.
+"""Plots of result files: bars of a study, lines over a size, the roofline path, files compared,
+and what limits each version.
 
 Colours are those of Okabe and Ito that stand out on white; marker, line style, hatching and a
 direct label carry the same information. The same input gives the same bytes of SVG.
@@ -12,7 +13,7 @@ import textwrap
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from . import results
+from . import limiters, results
 from .results import ResultFile, Row, Study
 
 BLUE, VERMILLION, GREEN, PURPLE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"
@@ -328,6 +329,98 @@ def roofline(result: ResultFile, study: Study) -> Any:
     axes.grid(color="#dddddd", linewidth=0.6)
     _title(axes, f"{study.title}: roofline path", _provenance(result, rows))
     return figure
+
+
+# What limits us now
+
+# The groups of limiters.GROUPS: colour, hatching and place in the bar say which is which.
+GROUP_STYLE = {"memory": dict(facecolor=BLUE, edgecolor="white"),
+               "barrier": dict(facecolor=VERMILLION, edgecolor="white", hatch="\\\\\\\\"),
+               "shared": dict(facecolor=GREEN, edgecolor="white", hatch="////"),
+               "instructions": dict(facecolor="#cccccc", edgecolor="white"),
+               "other": dict(facecolor="white", edgecolor=GREY)}
+
+
+def limiter_bars(measured: limiters.Record) -> Any:
+    """One row a version: four figures and the parts of a warp's time, side by side."""
+    rows = measured.rows
+    height = 0.27 * len(rows)
+    figure, grid = _pyplot().subplots(1, 5, sharey=True, figsize=(10.5, height + 0.4),
+                                      gridspec_kw={"width_ratios": (1, 1, 1, 1, 2.6),
+                                                   "wspace": 0.13})
+    _limiter_panel(grid[0], "DRAM", "% of peak", [row.get("dram_percent") for row in rows], 100)
+    _limiter_panel(grid[1], "issue slots", "% busy", [row.get("issue_percent") for row in rows],
+                   100)
+    _limiter_panel(grid[2], "active lanes", "of 32",
+                   [row.get("lanes_per_instruction") for row in rows], 32)
+    _limiter_panel(grid[3], "shared memory", "wavefronts a request",
+                   [row.wavefronts for row in rows], None)
+    _stall_panel(grid[4], rows)
+    for axes in grid:
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+    grid[0].set_yticks(range(len(rows)))
+    grid[0].set_yticklabels([measured.label(row) for row in rows])
+    chapter = measured.header.get("chapter", measured.path.stem)
+    sizes = ", ".join(dict.fromkeys(row.size for row in rows))
+    _heading(grid[0], f"{chapter}: what limits us now", f"{measured.provenance()}; {sizes}")
+    below = "\n".join(textwrap.wrap(limiters.note(measured), 150))
+    grid[0].annotate(below, (0, 0), (0, -34), xycoords="axes fraction", va="top", fontsize=8,
+                     textcoords="offset points", color=GREY, annotation_clip=False)
+    return figure
+
+
+def _heading(axes: Any, title: str, below: str) -> None:
+    """Title and provenance over several panels, from the left edge of the first one."""
+    for text, up, look in ((title, 56, dict(fontsize=11, weight="bold")),
+                           (below, 42, dict(fontsize=8, color=GREY))):
+        axes.annotate(text, (0, 1), (0, up), xycoords="axes fraction", annotation_clip=False,
+                      textcoords="offset points", **look)
+
+
+def _limiter_panel(axes: Any, title: str, unit: str, values: Sequence[Optional[float]],
+                   full: Optional[float]) -> None:
+    """Bars from zero, their values in a column. The line is at `full`, where the hardware ends,
+    or at 1 if it does not."""
+    top = full or max([value for value in values if value is not None] + [1.0])
+    axes.set_xlim(0, 1.4 * top)  # room for the column
+    for y, value in enumerate(values):
+        text = "-" if value is None else f"{value:.{1 if value < 10 else 0}f}"
+        axes.barh(y, value or 0, height=0.66, color=BLUE)
+        axes.annotate(text, (1, y), xycoords=("axes fraction", "data"), ha="right", va="center",
+                      fontsize=8)
+    axes.axvline(full or 1, color=GREY, linewidth=0.9, linestyle="--")
+    axes.set_xticks([0, top / 2, top] if full else [0, math.floor(top)])
+    axes.set_title(f"{title}\n{unit}", loc="left", fontsize=8.5)
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+
+
+def _stall_panel(axes: Any, rows: Sequence[limiters.Limiter]) -> None:
+    """Where a warp's time goes: stacked shares, the large ones with their numbers."""
+    for group, words in limiters.GROUP_WORDS.items():
+        axes.barh(0, 0, label=words, **GROUP_STYLE[group])
+    for y, row in enumerate(rows):
+        left = 0.0
+        for group, share in row.shares.items():
+            axes.barh(y, 100 * share, left=left, height=0.66, linewidth=0.6, **GROUP_STYLE[group])
+            if share >= 0.1:
+                axes.annotate(f"{100 * share:.0f}", (left + 50 * share, y), ha="center",
+                              va="center", fontsize=7.5,
+                              bbox=dict(facecolor="white", edgecolor="none", pad=0.8))
+            left += 100 * share
+        if not row.shares:
+            axes.annotate("-", (0, y), (4, 0), textcoords="offset points", va="center", color=GREY)
+    axes.set_xlim(0, 100)
+    axes.set_xticks([0, 50, 100])
+    axes.set_title("a warp's time, % spent waiting for", loc="left", fontsize=8.5, pad=30)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncol=3, frameon=False, fontsize=7.5,
+                borderaxespad=0.2, handlelength=1.3, columnspacing=1.2, handletextpad=0.5)
+
+
+def draw_limiters(measured: limiters.Record, stem: Path, formats: Sequence[str]) -> List[Path]:
+    """Draws a file of limiters to STEM.FORMAT and gives the paths."""
+    figure = limiter_bars(measured)
+    return [_save(figure, Path(f"{stem}.{name}"), name) for name in formats]
 
 
 # Whole files

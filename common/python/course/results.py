@@ -338,19 +338,17 @@ def percent_text(row: Row) -> str:
 
 # Tables
 
-def find_version(result: ResultFile, study: str, name: str) -> str:
-    """The full name of a version, given as '06_vectors' or '06'."""
-    versions = list(dict.fromkeys(row.version for row in result.rows_of(study)))
+def pick_one(versions: Sequence[str], name: str, where: str) -> str:
+    """The full name of a version, given as '06_vectors' or '06'; `where` begins the error."""
     found = [v for v in versions if name == v] or [v for v in versions if v.split("_")[0] == name]
     if len(found) != 1:
-        raise ResultError(f"{result.path}: the study '{study}' has no version '{name}' "
+        raise ResultError(f"{where} has no version '{name}' "
                           f"(it has: {', '.join(versions) or 'none'})")
     return found[0]
 
 
-def select(result: ResultFile, study: str, only: str) -> List[str]:
-    """The versions that `only` names, in the order of the file: '01-07,90' or whole names."""
-    versions = list(dict.fromkeys(row.version for row in result.rows_of(study)))
+def pick(versions: Sequence[str], only: str, where: str) -> List[str]:
+    """The versions that `only` names, in their order: '01-07,90' or whole names."""
     wanted = set()
     for item in only.split(","):
         ends = re.fullmatch(r"(\d+)-(\d+)", item)
@@ -358,11 +356,29 @@ def select(result: ResultFile, study: str, only: str) -> List[str]:
             found = {v for v in versions if re.match(r"\d+", v)
                      and int(ends[1]) <= int(re.match(r"\d+", v)[0]) <= int(ends[2])}
             if not found:
-                raise ResultError(f"{result.path}: the study '{study}' has no versions {item}")
+                raise ResultError(f"{where} has no versions {item}")
             wanted |= found
         else:
-            wanted.add(find_version(result, study, item))
+            wanted.add(pick_one(versions, item, where))
     return [version for version in versions if version in wanted]
+
+
+def _versions(result: ResultFile, study: str) -> Tuple[List[str], str]:
+    """The versions of a study, and how an error names it."""
+    return (list(dict.fromkeys(row.version for row in result.rows_of(study))),
+            f"{result.path}: the study '{study}'")
+
+
+def find_version(result: ResultFile, study: str, name: str) -> str:
+    """The full name of a version of a study, given as '06_vectors' or '06'."""
+    versions, where = _versions(result, study)
+    return pick_one(versions, name, where)
+
+
+def select(result: ResultFile, study: str, only: str) -> List[str]:
+    """The versions of a study that `only` names, in the order of the file."""
+    versions, where = _versions(result, study)
+    return pick(versions, only, where)
 
 
 def same_case(result: ResultFile, row: Row, version: str) -> Optional[Row]:
@@ -431,7 +447,8 @@ FIELDS: Dict[str, Tuple[str, Callable[[ResultFile, Row], str]]] = {
     "fit_bw": ("BW", lambda f, row: _fit_cell(f, row, 1)),
     "bytes": ("bytes", lambda _, row: "-" if row.bytes is None else count_text(row.bytes)),
 }
-SHORT = {"% of limit": "% limit", "x previous": "x prev"}  # in the terminal
+SHORT = {"% of limit": "% limit", "x previous": "x prev",  # in the terminal
+         "wavefronts a shared request": "wavefronts"}
 STANDARD_FIELDS = ("time", "rate", "of_limit", "x_previous", "check")
 
 
@@ -488,18 +505,36 @@ def version_table(result: ResultFile, rows: Sequence[Row], fields: Sequence[str]
     return ["version"] + [heading(field) for field in fields], table
 
 
-def axis_table(result: ResultFile, axis: str,
-               columns: Sequence[Tuple[str, List[Row], str]]) -> Table:
+Column = Tuple[str, List[Row], str]  # a version's name, its rows, a field
+
+
+def axis_table(result: ResultFile, axis: str, columns: Sequence[Column]) -> Table:
     """One line a value of the axis, one column a (name, rows, field). Units are in the heading."""
-    headers = [axis]
+    places = sorted({(row.size[axis],) for _, rows, _ in columns for row in rows})
+    return _table_of_columns(result, [axis], columns, places)
+
+
+def size_table(result: ResultFile, columns: Sequence[Column]) -> Table:
+    """One line a size, in the order of the file: a column a dimension, then those of axis_table."""
+    sizes = [row.size for _, rows, _ in columns for row in rows]
+    names = list(dict.fromkeys(name for size in sizes for name in size))
+    places = dict.fromkeys(tuple(size.get(name) for name in names) for size in sizes)
+    return _table_of_columns(result, names, columns, list(places))
+
+
+def _table_of_columns(result: ResultFile, names: List[str], columns: Sequence[Column],
+                      places: Sequence[Tuple[Optional[int], ...]]) -> Table:
+    """One line a place: these values of the dimensions `names`, then a column each."""
+    headers = list(names)
     for name, rows, field in columns:
         units = {row.unit for row in rows if not row.words}
         headers.append(f"{name} {heading(field) if field != 'rate' else ', '.join(units)}".rstrip())
     table = []
-    for value in sorted({row.size[axis] for _, rows, _ in columns for row in rows}):
-        line = [count_text(value)]
+    for place in places:
+        line = ["-" if value is None else count_text(value) for value in place]
         for _, rows, field in columns:
-            row = next((r for r in rows if r.size[axis] == value), None)
+            row = next((r for r in rows
+                        if tuple(r.size.get(name) for name in names) == place), None)
             text = "-" if row is None else cell(result, row, field).split(":")[0]
             if row and not row.words and field == "rate":
                 text = digits(row.rate)

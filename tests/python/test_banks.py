@@ -1,0 +1,258 @@
+"""Banks of shared memory: the rule against an H200, and chapter 03 against the CPU backend.
+
+COURSE_BIN names the folder of the built programs. Without it the versions' addresses are not
+compared with what their programs do.
+"""
+import contextlib
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from test_results import ROOT, Folder  # noqa: E402
+from course import banks, lessons, plots, results  # noqa: E402
+
+EVIDENCE = ROOT / "common" / "simt" / "evidence"
+PROGRAM = Path(os.environ.get("COURSE_BIN", "")) / banks.CHAPTER
+NO_PROGRAM = (f"COURSE_BIN is unset, or names a folder without {banks.CHAPTER}: what its versions "
+              "do to the banks is NOT TESTED")
+ROWS = 512  # and columns: a multiple of every tile
+HEADER = "chapter,study,version,size,kernel,counter,modelled,measured,equal,explanation"
+
+
+def read_csv(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+class Rule(unittest.TestCase):
+    def both(self, expected, width, address, lanes=range(32)):
+        """A load and a store by these lanes take `expected` wavefronts each."""
+        addresses = [address(lane) if lane in lanes else None for lane in range(32)]
+        self.assertEqual([banks.wavefronts(addresses, width, load) for load in (True, False)],
+                         [expected, expected])
+
+    def test_four_bytes(self):
+        self.both(1, 4, lambda lane: 4 * lane)
+        self.both(1, 4, lambda lane: 4 * (31 - lane))
+        self.both(1, 4, lambda lane: 128 * 7)  # one word for all
+        self.both(2, 4, lambda lane: 8 * lane)
+        self.both(4, 4, lambda lane: 16 * lane)
+        self.both(1, 4, lambda lane: 12 * lane)  # odd strides meet no bank twice
+        self.both(32, 4, lambda lane: 128 * lane)
+        self.both(1, 4, lambda lane: 132 * lane)
+        self.both(2, 4, lambda lane: 128 * (lane % 2))  # two words of one bank, each for 16 lanes
+
+    def test_narrow_accesses_share_words(self):
+        self.both(1, 1, lambda lane: lane)
+        self.both(1, 2, lambda lane: 2 * lane)
+        self.both(8, 1, lambda lane: 32 * lane)
+
+    def test_lanes_that_take_no_part(self):
+        self.both(16, 4, lambda lane: 128 * lane, range(16))
+        self.both(0, 4, lambda lane: 0, ())
+        self.both(1, 16, lambda lane: 16 * lane, range(8))
+
+    def test_wide_accesses_go_in_groups(self):
+        self.both(2, 8, lambda lane: 8 * lane)
+        self.both(4, 16, lambda lane: 16 * lane)
+        self.both(8, 16, lambda lane: 32 * lane)
+        self.both(16, 16, lambda lane: 64 * lane)
+        self.both(32, 16, lambda lane: 128 * lane)
+        self.both(4, 16, lambda lane: 144 * lane)  # a row of a tile padded by 16 bytes
+
+    def test_a_load_whose_lanes_agree_in_pairs(self):
+        for pairs in ([16 * (lane // 2) for lane in range(32)],
+                      [16 * (lane // 4 * 2 + lane % 2) for lane in range(32)]):
+            self.assertEqual(banks.wavefronts(pairs, 16, True), 2)
+            self.assertEqual(banks.wavefronts(pairs, 16, False), 4)
+        fours = [16 * (lane // 8 * 4 + lane % 4) for lane in range(32)]  # lanes 4 apart: no help
+        self.assertEqual(banks.wavefronts(fours, 16, True), 4)
+        one = [0] * 32
+        self.assertEqual(banks.wavefronts(one, 16, True), 2)
+        self.assertEqual(banks.wavefronts(one, 16, False), 4)
+        self.assertEqual(banks.wavefronts(one, 8, True), 1)
+        self.assertEqual(banks.wavefronts(one, 8, False), 2)
+
+    def test_a_warp_has_32_lanes(self):
+        with self.assertRaises(ValueError):
+            banks.wavefronts([0] * 31, 4, True)
+
+    def test_every_pattern_that_was_measured(self):
+        known = 0  # stores of 16 bytes that take one wavefront more: docs/cpu_backend.md
+        rows = [row for row in read_csv(EVIDENCE / "h200-patterns.csv")
+                if row["op"] in ("shared_load", "shared_store")]
+        self.assertEqual(len(rows), 820)
+        for row in rows:
+            load, width, mask = row["op"] == "shared_load", int(row["bytes"]), int(row["mask"], 16)
+            measured = int(row["wavefronts_ld" if load else "wavefronts_st"])
+            predicted = banks.wavefronts(
+                [int(offset) if mask >> lane & 1 else None
+                 for lane, offset in enumerate(row["offsets"].split())], width, load)
+            if not load and width == 16 and (predicted, measured) == (16, 17):
+                known += 1
+                continue
+            with self.subTest(op=row["op"], bytes=width, pattern=row["pattern"], mask=row["mask"]):
+                self.assertEqual(predicted, measured)
+        self.assertEqual(known, 5)
+
+
+class Versions(unittest.TestCase):
+    def test_every_entry_has_a_place_of_its_own(self):
+        for place in (banks.unpadded, banks.padded, banks.swizzled):
+            taken = {place(row, col) for row in range(32) for col in range(32)}
+            self.assertEqual(len(taken), 32 * 32)
+        for place in (banks.group_in_order, banks.group_swizzled, banks.group_any):
+            taken = {place(col, group) for col in range(64) for group in range(16)}
+            self.assertEqual(taken, {16 * k for k in range(1024)})
+
+    def test_what_is_stored_is_loaded_once(self):
+        for version, accesses in banks.VERSIONS.items():
+            touched = {kind: sorted(address for request in access.requests for address in request)
+                       for kind, access in accesses.items()}
+            self.assertEqual(touched["store"], touched["load"], version)
+            self.assertEqual(len(set(touched["load"])), 1024, version)
+
+    def test_conflicts(self):
+        self.assertEqual(banks.VERSIONS["05_shared_tile"]["load"].wavefronts("load"), 32)
+        self.assertEqual(banks.VERSIONS["06_padded"]["load"].wavefronts("load"), 1)
+        self.assertEqual(banks.VERSIONS["09_vectors"]["store"].wavefronts("store"), 4)
+        plain = banks.group_accesses(banks.group_in_order)
+        self.assertEqual((plain["store"].wavefronts("store"), plain["load"].wavefronts("load")),
+                         (32, 4))
+
+    def test_select(self):
+        self.assertEqual(banks.select("09,06-07"), ["06_padded", "07_swizzled", "09_vectors"])
+        for wrong in ("01-04", "x", ""):
+            with self.assertRaises(results.ResultError):
+                banks.select(wrong)
+
+
+@unittest.skipUnless(PROGRAM.is_file(), NO_PROGRAM)
+class CpuBackend(Folder):
+    def test_counts_are_those_predicted(self):
+        path = self.folder / "result.json"
+        done = subprocess.run(
+            [str(PROGRAM), "--study", "sequence", "--size", f"{ROWS}x{ROWS}", "--only", "5-10",
+             "--json", str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=180, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        rows = {row["version"]: row for row in json.loads(path.read_text())["results"]}
+        if not any(row.get("model") for row in rows.values()):
+            self.skipTest(f"{PROGRAM} is built for a GPU and counts nothing: NOT TESTED")
+        self.assertEqual(set(rows), set(banks.VERSIONS))
+        for version, accesses in banks.VERSIONS.items():
+            for kind, access in accesses.items():
+                with self.subTest(version=version, access=kind):
+                    model = rows[version]["model"][f"shared_{kind}s"]
+                    requests = ROWS * ROWS // (32 * access.width // 4)
+                    self.assertEqual(model["requests"], requests)
+                    self.assertEqual(model["wavefronts"], requests * access.wavefronts(kind))
+
+
+class Block(Folder):
+    def setUp(self):
+        super().setUp()
+        self.page = self.folder / "chapters" / banks.CHAPTER / "README.md"
+        self.page.parent.mkdir(parents=True)
+        self.evidence = self.folder / "common" / "simt" / "evidence" / "h200.csv"
+        self.evidence.parent.mkdir(parents=True)
+
+    def lessons(self, action):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            code = lessons.main([action], self.folder)
+        return code, output.getvalue()
+
+    def written(self, rows, only="05"):
+        """The block that a table with these rows gives."""
+        self.evidence.write_text("\n".join(["# gpu: NVIDIA H200", "# date: 2026-11-20", HEADER,
+                                            *rows]) + "\n")
+        self.page.write_text(f"<!-- banks: {only} -->\n<!-- /banks -->\nafter\n")
+        self.assertEqual(self.lessons("--update")[0], 0)
+        self.assertEqual(self.lessons("--check")[0], 0)
+        return self.page.read_text().split("\n")[1:-3]
+
+    def test_three_columns(self):
+        row = "03_transpose,sequence,05_shared_tile,rows=64 cols=64,transpose_tiles,shared_"
+        lines = self.written([f"{row}loads_requests,128,128,yes,",
+                              f"{row}loads_wavefronts,4096,4000,no,why",
+                              f"{row}loads_requests,64,64,yes,",  # another size
+                              f"{row}loads_wavefronts,2048,2000,no,why",
+                              f"{row}stores_requests,128,128,yes,",
+                              row.replace("sequence", "size") + "loads_requests,9,9,yes,"])
+        self.assertEqual(lines[1], "|---|---|---|--:|--:|--:|")
+        self.assertEqual(lines[2:], [
+            "| 05_shared_tile | store | a row: lane x at column x | 1 | - | - |",
+            "| 05_shared_tile | load | a column: lane x at row x | 32 | 32 | 31.25 |", "",
+            "Wavefronts a request; NVIDIA H200, 2026-11-20"])
+
+    def test_nothing_measured(self):
+        lines = self.written([], "05-09")
+        self.assertEqual(len(lines), 2 + 2 * 5 + 2)
+        self.assertTrue(all(line.endswith("| - | - |") for line in lines[2:-2]), lines)
+        self.assertEqual(lines[-1], "Wavefronts a request")
+
+    def test_a_stale_block_is_found(self):
+        self.written([])
+        self.page.write_text(self.page.read_text().replace("| 32 |", "| 31 |"))
+        code, said = self.lessons("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("README.md:1: this banks block is out of date", said)
+
+    def test_refusals(self):
+        bad = self.evidence.with_name("bad.csv")
+        bad.write_text(HEADER + "\n03_transpose,sequence,05,n=1,k,c,many,1,no,\n")
+        self.evidence.write_text(HEADER + "\n")
+        for marker, word in (("banks: 01-04", "'01-04'"), ("banks: 05 rows=3", "'rows='"),
+                             ("banks:", "1 words"), ("banks: 05 file=no.csv", "no such file"),
+                             (f"banks: 05 file={bad}", "no table")):
+            with self.subTest(marker):
+                self.page.write_text(f"x\n<!-- {marker} -->\n<!-- /banks -->\n")
+                code, said = self.lessons("--update")
+                self.assertEqual(code, 1)
+                self.assertIn("README.md:2: ", said)
+                self.assertIn(word, said)
+
+
+class Recorded(unittest.TestCase):
+    def test_the_recorded_counts_are_those_predicted(self):
+        evidence = banks.read_evidence(EVIDENCE / "h200.csv")
+        if not evidence.counters:
+            self.skipTest(f"{EVIDENCE / 'h200.csv'} has no row of {banks.CHAPTER}: NOT TESTED")
+        for version, kind, _, predicted, counted, _ in banks.table("05-09", evidence)[1]:
+            with self.subTest(version=version, access=kind):
+                self.assertIn(counted, ("-", predicted))
+
+
+class Pictures(Folder):
+    @unittest.skipUnless(plots.find_python(ROOT), "no python with matplotlib on this machine")
+    def test_the_same_bytes_twice(self):
+        for folder in ("a", "b"):
+            done = subprocess.run([sys.executable, str(ROOT / "common" / "plot"), "banks", "--out",
+                                   folder], stdout=subprocess.PIPE, text=True, cwd=self.folder,
+                                  check=True)
+            self.assertEqual(done.stdout.split(),
+                             [f"{folder}/banks.svg", f"{folder}/banks-vectors.svg"])
+        for name in ("banks.svg", "banks-vectors.svg"):
+            first = (self.folder / "a" / name).read_bytes()
+            self.assertEqual(first, (self.folder / "b" / name).read_bytes())
+            self.assertIn(b"</svg>", first)
+
+    def test_without_matplotlib_there_is_a_table(self):
+        (self.folder / "matplotlib.py").write_text("raise ImportError\n", encoding="utf-8")
+        done = subprocess.run([sys.executable, str(ROOT / "common" / "plot"), "banks"],
+                              stdout=subprocess.PIPE, text=True, cwd=self.folder, check=True,
+                              env={**os.environ, "PYTHONPATH": str(self.folder)})
+        self.assertRegex(done.stdout, r"05_shared_tile +load .* 32\n")
+        self.assertIn("no plots", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
