@@ -19,7 +19,9 @@ int check_and_judge(const Exercise& exercise, const Options& options) {
   const Device device = open_device(options.device);
   std::printf("%s, exercise %d, on %s\n", exercise.chapter.c_str(), exercise.number,
               device.name.c_str());
-  if (!exercise.yours.launch) return not_yet("there is no function add in namespace exercise");
+  if (!exercise.yours.launch) {
+    return not_yet("the starter's function is missing from namespace exercise");
+  }
   for (const Size& size : exercise.test_sizes) {
     for (const Input input : {Input::integers, Input::random}) {
       const auto problem = exercise.make(size, options.seed, input);

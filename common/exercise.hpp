@@ -21,11 +21,14 @@ struct Exercise {
   Size size;                     ///< measured
   double least_ratio =
       0;  ///< yours must reach this many times the reference's rate; 0: only be right
+  /// Of a warp's accesses of shared memory, on average. The CPU backend, which has no times, counts
+  /// these and judges by them; 0: it does not.
+  double most_wavefronts = 0;
 };
 
 /// Checks the learner's version on every size, measures both versions in turn, prints the table and
 /// one last line: PASSED, or NOT YET with the reason. Returns 0 only for PASSED; 3 on the CPU
-/// backend for a version that is right and has to be fast, too.
+/// backend for a version that is right and has to be fast, too, unless wavefronts decide.
 int run_exercise(int argc, char** argv, const Exercise& exercise);
 
 /// Its parts. Each backend links its own judge_speed().

@@ -1,0 +1,84 @@
+// The program behind an exercise: one file of yours, beside the version that it has to match or to
+// beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough.
+#include "chapter.hpp"
+#include "exercise.hpp"
+#include "reduction.hpp"
+
+using Reduce = cudaError_t(void* workspace, std::size_t& workspace_bytes, const float* in,
+                           float* out, std::int64_t n, cudaStream_t stream);
+namespace exercise {
+COURSE_OPTIONAL Reduce maximum, sum;
+}
+namespace shared_memory {
+Reduce sum;
+}
+namespace warp_shuffle {
+Reduce sum;
+}
+namespace single_pass {
+Reduce sum;
+}
+
+static course::Version row(const char* id, const char* title, Reduce* reduce, course::Role role) {
+  course::Version version{id, title, {}, role};
+  if (!reduce) return version;
+  version.launch = [reduce](const course::Problem& p, const course::Arguments& a) {
+    std::size_t bytes = a.workspace_bytes;
+    return reduce(a.workspace, bytes, a.in<float>(0), a.out<float>(0), p.n(), a.stream);
+  };
+  version.workspace_bytes = [reduce](const course::Problem& p) {
+    std::size_t bytes = 0;
+    reduce(nullptr, bytes, nullptr, nullptr, p.n(), nullptr);
+    return bytes;
+  };
+  return version;
+}
+
+/// The first seed from `seed` on that makes every element negative. One in about 2^n does.
+static std::uint64_t seed_of_negatives(std::int64_t n, std::uint64_t seed, course::Input input) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (course::value<float>(input, seed, i) >= 0) ++seed, i = -1;
+  }
+  return seed;
+}
+
+/// The largest of n elements: of up to 16 negative ones, or of any.
+static std::unique_ptr<course::Problem> largest(const course::Size& size, std::uint64_t seed,
+                                                course::Input input) {
+  if (size["n"] <= 16) seed = seed_of_negatives(size["n"], seed, input);
+  return std::make_unique<Extreme>(size, seed, input, true);
+}
+
+int main(int argc, char** argv) {
+  course::Exercise exercise;
+  exercise.chapter = "02_reduction";
+  exercise.number = EXERCISE;
+  exercise.size = {{{"n", std::int64_t{1} << 28}}};
+  std::vector<std::int64_t> sizes = {0,   1,   2,   3,    31,   32,    33,
+                                     255, 256, 257, 1024, 1025, 65537, 1000003};
+  if (EXERCISE == 1) {
+    sizes = {256, 257, 65536, 65537, 1000003, 16, 13, 2, 1, 0};
+    exercise.make = largest;
+    exercise.yours = row("yours", "your version", exercise::maximum, course::Role::exercise);
+    exercise.reference =
+        row("02_shared_memory", "the same tree, adding", shared_memory::sum, course::Role::version);
+  } else {
+    exercise.make = course::make_problem<Sum<float>>();
+    exercise.yours = row("yours", "your version", exercise::sum, course::Role::exercise);
+  }
+  if (EXERCISE == 2) {
+    exercise.reference =
+        row("07_warp_shuffle", "shuffles for the tree", warp_shuffle::sum, course::Role::version);
+  }
+  if (EXERCISE == 3) {
+    exercise.reference =
+        row("10_single_pass", "the last block adds up", single_pass::sum, course::Role::version);
+    // Around a tile, around the size that is measured, and many tiles a block.
+    sizes.insert(sizes.end(),
+                 {2047, 2048, 2049, 16383, 16384, 16385, 1048575, 1048576, 1048577, 5000011});
+    exercise.size = {{{"n", 1 << 20}}};
+    exercise.least_ratio = 1.25;
+  }
+  for (const std::int64_t n : sizes) exercise.test_sizes.push_back({{{"n", n}}});
+  return course::run_exercise(argc, argv, exercise);
+}
