@@ -69,8 +69,9 @@ class Copy : public Transpose<float> {
  public:
   using Transpose::Transpose;
   void expected(int, double* out) const override {
-    for (std::int64_t i = 0; i < rows() * cols(); ++i)
-      out[i] = course::value<float>(input(), seed(), i);
+    course::parallel_for(rows() * cols(), [=](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) out[i] = course::value<float>(input(), seed(), i);
+    });
   }
 };
 
