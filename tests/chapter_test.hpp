@@ -8,10 +8,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "buffer.hpp"
+#include "check.hpp"
 #include "device.hpp"
 #include "error.hpp"
 #include "verify.hpp"
@@ -43,6 +47,65 @@ inline const course::Device* find_gpu(std::string* why) {
   if (gpu == nullptr) GTEST_SKIP() << course_why
 
 using Inputs = std::vector<course::Input>;
+
+/// True under compute-sanitizer, which is slow: few and small sizes.
+inline bool sanitized() { return std::getenv("COURSE_SANITIZE") != nullptr; }
+
+/// Copies elements to the front of device memory.
+template <class T>
+void copy_to(const course::Buffer& device, const std::vector<T>& host) {
+  if (host.empty()) return;
+  COURSE_CHECK(
+      cudaMemcpy(device.data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
+}
+
+/// A copy on the device, in a buffer of exactly its size.
+template <class T>
+course::Buffer to_device(const std::vector<T>& host) {
+  course::Buffer device(host.size() * sizeof(T));
+  copy_to(device, host);
+  return device;
+}
+
+/// `count` elements of device memory, after all that was launched on any blocking stream.
+template <class T>
+std::vector<T> to_host(const void* device, std::int64_t count) {
+  std::vector<T> host(static_cast<std::size_t>(count));
+  if (host.empty()) return host;
+  COURSE_CHECK(cudaMemcpy(host.data(), device, host.size() * sizeof(T), cudaMemcpyDeviceToHost));
+  return host;
+}
+
+/// The study of a chapter by its name.
+inline course::Study study_of(const course::Chapter& chapter, const std::string& name) {
+  for (const course::Study& study : chapter.studies) {
+    if (study.name == name) return study;
+  }
+  throw course::Error("no study " + name, 1);
+}
+
+/// The problem that a version of a study solves.
+inline std::unique_ptr<course::Problem> problem_of(const course::Study& study,
+                                                   const course::Version& version,
+                                                   const course::Size& size,
+                                                   course::Input input = course::Input::random) {
+  return (version.make ? version.make : study.make)(size, 1, input);
+}
+
+/// Calls body(version) for each version of a study that can run here and takes the size.
+template <class Body>
+void for_each_version(const course::Study& study, const course::Size& size,
+                      const course::Device& gpu, Body body) {
+  int ran = 0;
+  for (const course::Version& version : study.versions) {
+    if (version.takes && !version.takes(size)) continue;
+    if (!course::missing(version, *problem_of(study, version, size), gpu).empty()) continue;
+    SCOPED_TRACE(study.name + "." + version.id + ", " + size.text());
+    body(version);
+    ++ran;
+  }
+  EXPECT_GT(ran, 0) << "no version of " << study.name << " runs here";
+}
 
 /// CPU backend: takes --order=forward, reverse or random from the end of the command line, starts
 /// the program again with the environment that makes it so, on one thread of the host, and ends it
@@ -86,8 +149,7 @@ inline std::int64_t elements(const course::Problem& problem) {
 inline void check_version(const course::Study& study, const course::Version& version,
                           const Inputs& inputs) {
   COURSE_NEEDS_GPU(gpu);
-  const bool quick =
-      std::getenv("COURSE_SANITIZE") != nullptr;  // sanitizers are slow: small sizes, one seed
+  const bool quick = sanitized();  // small sizes, one seed
   int checked = 0, large = 0;
   for (const course::Size& size : study.test_sizes) {
     if (version.takes && !version.takes(size)) continue;
@@ -111,26 +173,39 @@ inline void check_version(const course::Study& study, const course::Version& ver
   EXPECT_GT(checked, 0) << "this version has no test size";
 }
 
+/// Why a study cannot be tested here; empty if it can.
+using SkipReason = std::function<std::string(const course::Study&)>;
+
 /// Registers a test for every version of every study that has test sizes: "sequence.01_one_thread"
-/// and so on.
-inline void register_chapter(const course::Chapter& chapter, const Inputs& inputs) {
+/// and so on. Those of studies that have a reason to be skipped are skipped with it.
+inline void register_chapter(const course::Chapter& chapter, const Inputs& inputs,
+                             const SkipReason& skip_reason = {}) {
   class Check : public testing::Test {
    public:
-    Check(const course::Study& study, const course::Version& version, Inputs inputs)
-        : study_(study), version_(version), inputs_(std::move(inputs)) {}
-    void TestBody() override { check_version(study_, version_, inputs_); }
+    Check(const course::Study& study, const course::Version& version, Inputs inputs,
+          SkipReason skip_reason)
+        : study_(study),
+          version_(version),
+          inputs_(std::move(inputs)),
+          skip_reason_(std::move(skip_reason)) {}
+    void TestBody() override {
+      const std::string why = skip_reason_ ? skip_reason_(study_) : "";
+      if (!why.empty()) GTEST_SKIP() << why;
+      check_version(study_, version_, inputs_);
+    }
 
    private:
     const course::Study study_;
     const course::Version version_;
     const Inputs inputs_;
+    const SkipReason skip_reason_;
   };
   for (const course::Study& study : chapter.studies) {
     if (study.test_sizes.empty()) continue;
     for (const course::Version& version : study.versions) {
-      testing::RegisterTest(study.name.c_str(), version.id.c_str(), nullptr, nullptr, __FILE__,
-                            __LINE__,
-                            [=]() -> testing::Test* { return new Check(study, version, inputs); });
+      testing::RegisterTest(
+          study.name.c_str(), version.id.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+          [=]() -> testing::Test* { return new Check(study, version, inputs, skip_reason); });
     }
   }
 }

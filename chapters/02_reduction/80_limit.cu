@@ -126,31 +126,39 @@ __global__ void __launch_bounds__(block_size) reduce_tiles(const T* in, T* out, 
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-/// Launches a kernel that may begin before the one before it in the stream has ended; the kernel
+/// A launch that may begin before the kernel in front of it in the stream has ended; the kernel
 /// waits by itself. cluster: blocks of one cluster, or 1.
-template <class T>
-cudaError_t launch(void (*kernel)(const T*, T*, std::int64_t), std::int64_t blocks, int block_size,
-                   int cluster, const T* in, T* out, std::int64_t n, cudaStream_t stream) {
+struct Launch {
   cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim.x = static_cast<unsigned>(cluster);
-  attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
   cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(static_cast<unsigned>(block_size));
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = cluster > 1 ? 2 : 1;
-  return cudaLaunchKernelEx(&config, kernel, in, out, n);
-}
+  Launch(std::int64_t blocks, int block_size, int cluster, cudaStream_t stream) {
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim.x = static_cast<unsigned>(cluster);
+    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(static_cast<unsigned>(block_size));
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = cluster > 1 ? 2 : 1;
+  }
+  Launch(const Launch&) = delete;  // config points into it
+};
 
 /// A tile a block, in one cluster.
 template <int block_size, int unroll, class T>
 cudaError_t sum_by_cluster(const T* in, T* out, std::int64_t n, cudaStream_t stream) {
-  return launch(reduce_cluster<block_size, unroll, T>, blocks_in_cluster, block_size,
-                blocks_in_cluster, in, out, n, stream);
+  const Launch launch(blocks_in_cluster, block_size, blocks_in_cluster, stream);
+  return cudaLaunchKernelEx(&launch.config, reduce_cluster<block_size, unroll, T>, in, out, n);
+}
+
+/// out[b] = the sum of tiles b, b + blocks, ...
+template <int block_size, int unroll, class T>
+cudaError_t sum_tiles(const T* in, T* out, std::int64_t n, std::int64_t blocks,
+                      cudaStream_t stream) {
+  const Launch launch(blocks, block_size, 1, stream);
+  return cudaLaunchKernelEx(&launch.config, reduce_tiles<block_size, unroll, T>, in, out, n);
 }
 
 /// Any n: a sum a block, then one block of `finishers` threads that adds them up.
@@ -158,11 +166,9 @@ template <int block_size, int unroll, int finishers, class T>
 cudaError_t sum_by_tiles(T* partial, const T* in, T* out, std::int64_t n, cudaStream_t stream) {
   constexpr int tile = block_size * unroll * 4;
   const std::int64_t blocks = std::min((n + tile - 1) / tile, most_blocks);
-  if (cudaError_t error = launch(reduce_tiles<block_size, unroll, T>, blocks, block_size, 1, in,
-                                 partial, n, stream)) {
+  if (cudaError_t error = sum_tiles<block_size, unroll>(in, partial, n, blocks, stream))
     return error;
-  }
-  return launch<T>(reduce_tiles<finishers, 1, T>, 1, finishers, 1, partial, out, blocks, stream);
+  return sum_tiles<finishers, 1>(static_cast<const T*>(partial), out, blocks, 1, stream);
 }
 
 /// out[0] = the sum of n elements. Device pointers, in aligned to 16 bytes. With workspace ==
@@ -179,7 +185,7 @@ cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(out, 0, sizeof(T), stream);
   T* const partial = static_cast<T*>(workspace);
-  if (n <= 1 << 12) return launch(reduce_tiles<256, 4, T>, 1, 256, 1, in, out, n, stream);
+  if (n <= 1 << 12) return sum_tiles<256, 4>(in, out, n, 1, stream);
   if (n <= 1 << 15) return sum_by_cluster<256, 4>(in, out, n, stream);
   if (n <= 1 << 16) return sum_by_cluster<512, 4>(in, out, n, stream);
   if (n <= 1 << 17) return sum_by_cluster<1024, 4>(in, out, n, stream);

@@ -19,8 +19,7 @@ __global__ void transpose_tiles(const float* in, float* out, std::int64_t rows, 
   const std::int64_t row = blockIdx.x / tiles_across * tile;  // of the tile's first element
   const std::int64_t col = blockIdx.x % tiles_across * tile;
 #pragma unroll
-  for (int k = 0; k < tile;
-       k += step) {  // a fixed number of turns: all loads before the first store
+  for (int k = 0; k < tile; k += step) {  // unrolled: four loads before the first store
     const int r = y + k;
     if (row + r < rows && col + x < cols) s[r][x ^ r] = in[(row + r) * cols + col + x];
   }

@@ -137,6 +137,18 @@ bool aligned(const T* first, std::int64_t pitch) {
          pitch * static_cast<std::int64_t>(sizeof(T)) % alignof(Group<T>) == 0;
 }
 
+template <class T, bool groups_in, bool groups_out>
+cudaError_t launch(const T* in, std::int64_t in_pitch, T* out, std::int64_t out_pitch,
+                   std::int64_t rows, std::int64_t cols, cudaStream_t stream) {
+  constexpr int tile = Shape<T>::tile;
+  const std::int64_t tiles = (rows + tile - 1) / tile * ((cols + tile - 1) / tile);
+  if (tiles == 0) return cudaSuccess;
+  transpose_any<T, groups_in, groups_out>
+      <<<static_cast<unsigned>(tiles), Shape<T>::block_size, 0, stream>>>(in, in_pitch, out,
+                                                                          out_pitch, rows, cols);
+  return cudaGetLastError();
+}
+
 /// Transposes rows x cols elements of in, whose rows begin every in_pitch elements, into cols x
 /// rows elements of out, whose rows begin every out_pitch elements; what lies between is left
 /// alone. Device pointers; in and out may not overlap. \returns cudaErrorInvalidValue for a
@@ -145,17 +157,13 @@ template <class T>
 cudaError_t transpose_pitched(const T* in, std::int64_t in_pitch, T* out, std::int64_t out_pitch,
                               std::int64_t rows, std::int64_t cols, cudaStream_t stream) {
   if (rows < 0 || cols < 0 || in_pitch < cols || out_pitch < rows) return cudaErrorInvalidValue;
-  constexpr int tile = Shape<T>::tile;
-  const std::int64_t tiles = (rows + tile - 1) / tile * ((cols + tile - 1) / tile);
-  if (tiles == 0) return cudaSuccess;
-  const auto blocks = static_cast<unsigned>(tiles);
-  constexpr int block_size = Shape<T>::block_size;
   const bool groups_in = aligned(in, in_pitch), groups_out = aligned<T>(out, out_pitch);
-  auto* const kernel =
-      groups_in ? (groups_out ? transpose_any<T, true, true> : transpose_any<T, true, false>)
-                : (groups_out ? transpose_any<T, false, true> : transpose_any<T, false, false>);
-  kernel<<<blocks, block_size, 0, stream>>>(in, in_pitch, out, out_pitch, rows, cols);
-  return cudaGetLastError();
+  if (groups_in && groups_out) {
+    return launch<T, true, true>(in, in_pitch, out, out_pitch, rows, cols, stream);
+  }
+  if (groups_in) return launch<T, true, false>(in, in_pitch, out, out_pitch, rows, cols, stream);
+  if (groups_out) return launch<T, false, true>(in, in_pitch, out, out_pitch, rows, cols, stream);
+  return launch<T, false, false>(in, in_pitch, out, out_pitch, rows, cols, stream);
 }
 
 cudaError_t transpose(const std::uint8_t* in, std::int64_t in_pitch, std::uint8_t* out,

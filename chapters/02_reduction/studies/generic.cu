@@ -36,7 +36,7 @@ struct Max {
 };
 
 /// An element and where it stands.
-struct Indexed {
+struct alignas(16) Indexed {
   float value;
   std::int64_t index;
 };

@@ -1,0 +1,856 @@
+// Chapter 02: every version on every test size and family of inputs, and what is special about a
+// sum: each element counts once, NaN and infinity get through, a workspace may hold anything.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "buffer.hpp"
+#include "chapter_test.hpp"
+#include "check.hpp"
+#include "device_ops.hpp"
+#ifdef SIMT
+#include "simt/report.hpp"
+#endif
+
+namespace {
+
+using course::Buffer;
+using course::Device;
+using course::Input;
+using course::Problem;
+using course::Role;
+using course::Size;
+using course::Study;
+using course::Version;
+using course_test::copy_to;
+using course_test::sanitized;
+using course_test::to_device;
+using course_test::to_host;
+
+const course_test::Inputs inputs = {Input::random,    Input::integers,   Input::equal,
+                                    Input::ascending, Input::descending, Input::few_distinct,
+                                    Input::denormal};
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+Size size_n(std::int64_t n) { return {{{"n", n}}}; }
+
+Study study(const std::string& name) { return course_test::study_of(course::chapter(), name); }
+
+/// Calls body(version) for each version of a study that can run here.
+template <class Body>
+void for_each_version(const Study& of, const Device& gpu, Body body) {
+  course_test::for_each_version(of, size_n(1), gpu, body);
+}
+
+/// The sums of floats in an order that is not fixed.
+bool in_any_order(const Study& of, const Version& version) {
+  return version.id == "09_atomic_per_block" && of.type == course::Type::f32;
+}
+
+/// The sizes of a list; where every access is checked only those up to `most`.
+std::vector<std::int64_t> sizes_here(const Device& gpu, const std::vector<std::int64_t>& list,
+                                     std::int64_t most = 5000) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t n : list) {
+    if (n <= most || (!gpu.simulated && !sanitized())) sizes.push_back(n);
+  }
+  return sizes;
+}
+
+/// Elements on the device, each followed and preceded by one that nobody may write.
+template <class T>
+class Guarded {
+ public:
+  explicit Guarded(std::int64_t count = 1) : count_(count), buffer_(bytes(2 * count + 1)) {
+    reset();
+  }
+  /// The elements become NaN or the largest number, so that what is added to them is not lost.
+  void reset() {
+    COURSE_CHECK(cudaMemset(buffer_.data(), 0xA5, buffer_.bytes()));
+    for (std::int64_t k = 0; k < count_; ++k) COURSE_CHECK(cudaMemset(at(k), 0xFF, sizeof(T)));
+  }
+  T* at(std::int64_t k = 0) const { return static_cast<T*>(buffer_.data()) + 2 * k + 1; }
+  /// Element k, after the guards were found untouched.
+  T value(std::int64_t k = 0) const {
+    const auto all = to_host<T>(buffer_.data(), 2 * count_ + 1);
+    T guard;
+    std::memset(&guard, 0xA5, sizeof guard);
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+      EXPECT_EQ(std::memcmp(&all[i], &guard, sizeof guard), 0)
+          << "written beside the result, at element " << i << " around " << count_;
+    }
+    return all[static_cast<std::size_t>(2 * k + 1)];
+  }
+  /// True if element k is as reset() left it.
+  bool untouched(std::int64_t k = 0) const {
+    T fresh;
+    std::memset(&fresh, 0xFF, sizeof fresh);
+    const T now = value(k);
+    return std::memcmp(&now, &fresh, sizeof now) == 0;
+  }
+
+ private:
+  static std::size_t bytes(std::int64_t elements) {
+    return static_cast<std::size_t>(elements) * sizeof(T);
+  }
+  std::int64_t count_;
+  Buffer buffer_;
+};
+
+/// Scratch memory of exactly the given size.
+class Workspace {
+ public:
+  explicit Workspace(std::size_t bytes) : buffer_(bytes) { poison(); }
+  void poison() { buffer_.poison(); }
+  /// Every byte the same, or bytes without a pattern.
+  void fill(int byte) { COURSE_CHECK(cudaMemset(buffer_.data(), byte, buffer_.bytes())); }
+  void scramble(std::uint64_t seed) {
+    std::vector<unsigned char> noise(buffer_.bytes());
+    for (std::size_t i = 0; i < noise.size(); ++i)
+      noise[i] = static_cast<unsigned char>(course::mix(seed, i));
+    copy_to(buffer_, noise);
+  }
+  void* data() const { return buffer_.data(); }
+  std::size_t bytes() const { return buffer_.bytes(); }
+
+ private:
+  Buffer buffer_;
+};
+
+std::size_t workspace_bytes(const Study& of, const Version& version, std::int64_t n) {
+  return version.workspace_bytes(*course_test::problem_of(of, version, size_n(n)));
+}
+
+/// One launch, not waited for.
+template <class In, class Out>
+cudaError_t launch(const Study& of, const Version& version, const void* in, Out* out,
+                   std::int64_t n, void* workspace, std::size_t bytes,
+                   cudaStream_t stream = nullptr) {
+  course::Arguments arguments;
+  arguments.inputs = {const_cast<void*>(in)};
+  arguments.outputs = {out};
+  arguments.workspace = workspace;
+  arguments.workspace_bytes = bytes;
+  arguments.stream = stream;
+  return version.launch(*course_test::problem_of(of, version, size_n(n)), arguments);
+}
+
+/// The result of one launch on a workspace of its own, guards checked.
+template <class In, class Out = In>
+Out reduce(const Study& of, const Version& version, const void* in, std::int64_t n) {
+  const Workspace workspace(workspace_bytes(of, version, n));
+  const Guarded<Out> out;
+  COURSE_CHECK(
+      (launch<In, Out>(of, version, in, out.at(), n, workspace.data(), workspace.bytes())));
+  return out.value();
+}
+
+/// The same for elements on the host.
+template <class In, class Out = In>
+Out reduce(const Study& of, const Version& version, const std::vector<In>& in) {
+  const Buffer device = to_device(in);
+  return reduce<In, Out>(of, version, device.data(), static_cast<std::int64_t>(in.size()));
+}
+
+/// Whole numbers from 1 to `most`, never 0: none can be lost without a trace.
+template <class T>
+std::vector<T> small_numbers(std::int64_t n, std::uint64_t seed, std::uint64_t most = 15) {
+  std::vector<T> in(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<T>(1 + course::mix(seed, i) % most);
+  return in;
+}
+
+/// The sum of the first n: exact, also in float, while it is below 2^24.
+template <class T>
+T sum_of(const std::vector<T>& in, std::int64_t n) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(in[static_cast<std::size_t>(i)]);
+  return static_cast<T>(sum);
+}
+
+/// Runs body<float>(study) and body<unsigned>(study) for the two studies of sums.
+#define FOR_BOTH_TYPES(body)            \
+  body<float>(study("sequence"), *gpu); \
+  body<unsigned>(study("unsigned"), *gpu)
+
+/// Launch 0 counts all elements. Launch k counts those whose index has bit k - 1, and so names an
+/// element that is lost or counted twice.
+template <class T>
+void check_that_each_counts_once(const Study& of, const Device& gpu) {
+  const auto sizes =
+      sizes_here(gpu, {2, 33, 257, 1025, 3001, 4101, 16391, 32777, 65539, (1 << 17) + 5, 1000003});
+  for (const std::int64_t n : sizes) {
+    int bits = 0;
+    while ((n - 1) >> bits != 0) ++bits;
+    for (int k = 0; k <= bits; ++k) {
+      std::vector<T> in(static_cast<std::size_t>(n), T{1});
+      if (k > 0) {
+        for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<T>(i >> (k - 1) & 1);
+      }
+      const T want = sum_of(in, n);
+      const Buffer device = to_device(in);
+      for_each_version(of, gpu, [&](const Version& v) {
+        EXPECT_EQ(reduce<T>(of, v, device.data(), n), want)
+            << "n = " << n << ", "
+            << (k ? "elements with bit " + std::to_string(k - 1) : "all elements");
+      });
+    }
+  }
+}
+TEST(Special, EachElementCountsOnce) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_that_each_counts_once);
+}
+
+/// Elements of very different weight around the edges of tiles that one block, or all, take at
+/// once.
+template <class T>
+void check_edges_of_tiles(const Study& of, const Device& gpu) {
+  const std::int64_t most = 32777;
+  const auto numbers = small_numbers<T>(most, 31, 511);
+  const Buffer in = to_device(numbers);
+  for (const std::int64_t n : {4095, 4096, 4097, 8191, 16383, 16384, 16387, 32768, 32777}) {
+    for_each_version(of, gpu, [&](const Version& v) {
+      EXPECT_EQ(reduce<T>(of, v, in.data(), n), sum_of(numbers, n)) << "n = " << n;
+    });
+  }
+}
+TEST(Special, EdgesOfTiles) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_edges_of_tiles);
+}
+
+/// in[i] = 1 and zeros elsewhere, for every i: quick on a GPU.
+TEST(Special, TheOnlyOneIsFoundEverywhere) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "too many launches for a sanitizer";
+  const Study of = study("sequence");
+  const std::int64_t n = gpu->simulated ? 67 : 3001;
+  std::vector<float> rows(static_cast<std::size_t>(n * 2 - 1));
+  rows[static_cast<std::size_t>(n - 1)] = 1;  // seen through a window of n elements
+  for_each_version(of, *gpu, [&](const Version& v) {
+    Buffer in(static_cast<std::size_t>(n) * sizeof(float));
+    const Workspace workspace(workspace_bytes(of, v, n));
+    const Guarded<float> out(n);
+    for (std::int64_t i = 0; i < n; ++i) {
+      COURSE_CHECK(
+          cudaMemcpy(in.data(), &rows[static_cast<std::size_t>(i)], in.bytes(), cudaMemcpyDefault));
+      COURSE_CHECK((launch<float, float>(of, v, in.data(), out.at(i), n, workspace.data(),
+                                         workspace.bytes())));
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      float got = 0;
+      COURSE_CHECK(cudaMemcpy(&got, out.at(i), sizeof got, cudaMemcpyDeviceToHost));
+      ASSERT_EQ(got, 1) << "the 1 is at " << n - 1 - i << " of " << n;
+    }
+    out.value();
+  });
+}
+
+/// Every size up to two tiles of the largest tree, in an array that goes on behind it.
+template <class T>
+void check_every_size(const Study& of, const Device& gpu) {
+  const std::int64_t largest = gpu.simulated || sanitized() ? 300 : 2100;
+  const auto numbers = small_numbers<T>(largest + 64, 3, 4095);
+  const Buffer in = to_device(numbers);
+  for_each_version(of, gpu, [&](const Version& v) {
+    for (std::int64_t n = 0; n <= largest; n += gpu.simulated && n > 70 ? 23 : 1)
+      ASSERT_EQ(reduce<T>(of, v, in.data(), n), sum_of(numbers, n)) << "n = " << n;
+  });
+}
+TEST(Special, EverySize) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_every_size);
+}
+
+/// The sum of nothing is zero, and written: all bits zero, so not -0. There may be no array at all.
+template <class T>
+void check_nothing(const Study& of, const Device& gpu) {
+  for_each_version(of, gpu, [&](const Version& v) {
+    const T sum = reduce<T>(of, v, nullptr, 0);
+    const T zero{};
+    EXPECT_EQ(std::memcmp(&sum, &zero, sizeof zero), 0) << "got " << sum;
+  });
+}
+TEST(Special, TheSumOfNothingIsZero) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_nothing);
+}
+
+/// What is not finite reaches the result from anywhere in the array.
+TEST(Special, NanAndInfinityReachTheSum) {
+  COURSE_NEEDS_GPU(gpu);
+  const Study of = study("sequence");
+  for (const std::int64_t n :
+       sizes_here(*gpu, {1, 2, 33, 1025, 4099, 16389, 40001, 70001}, 17000)) {
+    for (const std::int64_t at : {std::int64_t{0}, n / 2, n / 4 * 4 - 1, n - 1}) {
+      if (at < 0) continue;
+      auto in = small_numbers<float>(n, 5);
+      for (const float special : {nan, inf, -inf}) {
+        in[static_cast<std::size_t>(at)] = special;
+        const Buffer device = to_device(in);
+        for_each_version(of, *gpu, [&](const Version& v) {
+          const float sum = reduce<float>(of, v, device.data(), n);
+          EXPECT_TRUE(std::isnan(special) ? std::isnan(sum) : sum == special)
+              << special << " at " << at << " of " << n << " gave " << sum;
+        });
+      }
+    }
+    if (n == 1) continue;
+    auto in = small_numbers<float>(n, 5);
+    in.front() = inf, in.back() = -inf;
+    for_each_version(of, *gpu, [&](const Version& v) {
+      const float sum = reduce<float>(of, v, in);
+      EXPECT_TRUE(std::isnan(sum)) << "inf - inf over " << n << " gave " << sum;
+    });
+  }
+}
+
+/// 200 elements of up to 2^120 cannot overflow, in any order.
+TEST(Special, LargeMagnitudes) {
+  COURSE_NEEDS_GPU(gpu);
+  const Study of = study("sequence");
+  for_each_version(of, *gpu, [&](const Version& v) {
+    for (const std::int64_t n : {1, 2, 31, 33, 200}) {
+      const auto problem = of.make(size_n(n), 1, Input::large);
+      const course::Outcome outcome = course::verify(v, *problem, *gpu);
+      EXPECT_EQ(outcome.state, course::Outcome::passed) << "n = " << n << ": " << outcome.why;
+    }
+  });
+}
+
+TEST(Special, UnsignedWrapsAround) {
+  COURSE_NEEDS_GPU(gpu);
+  const Study of = study("unsigned");
+  for (const std::int64_t n : sizes_here(*gpu, {1, 2, 33, 1025, 4099, 70001})) {
+    const std::vector<unsigned> in(static_cast<std::size_t>(n), UINT32_MAX);
+    for_each_version(of, *gpu, [&](const Version& v) {
+      EXPECT_EQ(reduce<unsigned>(of, v, in), -static_cast<unsigned>(n)) << "n = " << n;
+    });
+  }
+}
+
+/// Versions that ask for no alignment of the input: those with 4-byte loads, and the library.
+template <class T>
+void check_any_alignment(const Study& of, const Device& gpu) {
+  const std::int64_t n = 4099;
+  const auto numbers = small_numbers<T>(n + 3, 7);
+  const Buffer in = to_device(numbers);
+  for_each_version(of, gpu, [&](const Version& v) {
+    if (v.role == Role::version && v.id >= "08") return;
+    for (std::int64_t shift = 1; shift <= 3; ++shift) {
+      const std::vector<T> part(numbers.begin() + shift, numbers.begin() + shift + n);
+      EXPECT_EQ(reduce<T>(of, v, static_cast<const T*>(in.data()) + shift, n), sum_of(part, n))
+          << shift << " elements behind a boundary";
+    }
+  });
+}
+TEST(Special, FourByteLoadsNeedNoAlignment) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_any_alignment);
+}
+
+/// What the workspace holds before does not matter: zeros, ones, all bits set, noise, or what the
+/// launch before left.
+template <class T>
+void check_workspace_contents(const Study& of, const Device& gpu) {
+  for (const std::int64_t n : sizes_here(gpu, {1, 33, 4099, 40001, 1000003})) {
+    const auto numbers = small_numbers<T>(n, 11);
+    const Buffer in = to_device(numbers);
+    const T want = sum_of(numbers, n);
+    for_each_version(of, gpu, [&](const Version& v) {
+      Workspace workspace(workspace_bytes(of, v, n));
+      const auto check = [&](const std::string& held) {
+        const Guarded<T> out;
+        COURSE_CHECK(
+            (launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), workspace.bytes())));
+        EXPECT_EQ(out.value(), want) << "workspace of " << held << ", n = " << n;
+      };
+      for (const int byte : {0x00, 0x01, 0xFF}) {
+        workspace.fill(byte);
+        check("bytes " + std::to_string(byte));
+        check("the launch before");
+      }
+      workspace.scramble(static_cast<std::uint64_t>(n));
+      check("noise");
+    });
+  }
+}
+TEST(Special, WorkspaceMayHoldAnything) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_workspace_contents);
+}
+
+/// One byte too few: refused, and nothing is touched. 09 needs none and does not look.
+template <class T>
+void check_too_little(const Study& of, const Device& gpu) {
+  for_each_version(of, gpu, [&](const Version& v) {
+    if (v.role != Role::version || v.id == "09_atomic_per_block") return;
+    for (const std::int64_t n : {std::int64_t{5}, std::int64_t{4099}, std::int64_t{70001}}) {
+      const Buffer in(static_cast<std::size_t>(n) * sizeof(T));
+      const std::size_t needed = workspace_bytes(of, v, n);
+      Workspace workspace(needed);
+      workspace.fill(0x3C);
+      const Guarded<T> out;
+      for (const std::size_t bytes : {needed - 1, needed / 2, std::size_t{0}}) {
+        EXPECT_EQ((launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), bytes)),
+                  cudaErrorInvalidValue)
+            << bytes << " of " << needed << " bytes, n = " << n;
+      }
+      EXPECT_TRUE(out.untouched());
+      const auto held = to_host<unsigned char>(workspace.data(), static_cast<std::int64_t>(needed));
+      EXPECT_EQ(held, std::vector<unsigned char>(needed, 0x3C));
+      EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    }
+  });
+}
+TEST(Special, TooSmallAWorkspaceIsRefused) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_too_little);
+}
+
+/// More than was asked for is as good.
+template <class T>
+void check_too_much(const Study& of, const Device& gpu) {
+  const std::int64_t n = 3001;
+  const auto numbers = small_numbers<T>(n, 13);
+  const Buffer in = to_device(numbers);
+  for_each_version(of, gpu, [&](const Version& v) {
+    const Workspace workspace(4 * workspace_bytes(of, v, n) + 1000);
+    const Guarded<T> out;
+    COURSE_CHECK(
+        (launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), workspace.bytes())));
+    EXPECT_EQ(out.value(), sum_of(numbers, n));
+  });
+}
+TEST(Special, MoreWorkspaceThanNeeded) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_too_much);
+}
+
+/// A query writes the size and nothing else, gives the same answer each time, and starts nothing.
+template <class T>
+void check_queries(const Study& of, const Device& gpu) {
+  const std::vector<std::int64_t> sizes = {0, 1, 4099, 70001, std::int64_t{1} << 33};
+  for_each_version(of, gpu, [&](const Version& v) {
+    const Guarded<T> out;
+    std::size_t before = 0;
+    for (const std::int64_t n : sizes) {
+#ifdef SIMT
+      simt::set_counting(true);
+      simt::take_counts();
+#endif
+      const std::size_t bytes = workspace_bytes(of, v, n);
+      EXPECT_EQ((launch<T, T>(of, v, nullptr, out.at(), n, nullptr, 12345)), cudaSuccess);
+#ifdef SIMT
+      EXPECT_TRUE(simt::take_counts().empty()) << "a kernel ran";
+      simt::set_counting(false);
+#endif
+      EXPECT_EQ(workspace_bytes(of, v, n), bytes);
+      EXPECT_GT(bytes, 0u) << "memory of 0 bytes may be a null pointer: a query. n = " << n;
+      if (v.role == Role::version) {
+        EXPECT_GE(bytes, before) << "less for more, n = " << n;
+      }
+      before = bytes;
+    }
+    COURSE_CHECK(cudaDeviceSynchronize());
+    EXPECT_TRUE(out.untouched());
+  });
+}
+TEST(Special, QueriesOnlyWriteTheSize) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_queries);
+}
+
+/// The same bits in every run, also on another stream, where the order of the additions is fixed.
+TEST(Special, FixedOrdersGiveTheSameBits) {
+  COURSE_NEEDS_GPU(gpu);
+  const Study of = study("sequence");
+  cudaStream_t other{};
+  COURSE_CHECK(cudaStreamCreate(&other));
+  for (const std::int64_t n : sizes_here(*gpu, {4099, 65537, 1000003, (1 << 24) + 5})) {
+    std::vector<float> numbers(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = course::value<float>(Input::random, 17, static_cast<std::int64_t>(i));
+    const Buffer in = to_device(numbers);
+    for_each_version(of, *gpu, [&](const Version& v) {
+      if (in_any_order(of, v)) return;
+      Workspace workspace(workspace_bytes(of, v, n));
+      const int runs = gpu->simulated ? 4 : 20;
+      const Guarded<float> out(runs);
+      for (int k = 0; k < runs; ++k) {
+        workspace.scramble(static_cast<std::uint64_t>(k));
+        COURSE_CHECK((launch<float, float>(of, v, in.data(), out.at(k), n, workspace.data(),
+                                           workspace.bytes(), k % 2 ? other : nullptr)));
+        COURSE_CHECK(cudaDeviceSynchronize());
+      }
+      for (int k = 1; k < runs; ++k) {
+        const float a = out.value(0), b = out.value(k);
+        EXPECT_EQ(std::memcmp(&a, &b, sizeof a), 0) << a << " and " << b << ", n = " << n;
+      }
+    });
+  }
+  COURSE_CHECK(cudaStreamDestroy(other));
+}
+
+/// Launches of different sizes on one stream and one workspace, the input changed before each,
+/// without waiting: nobody may read too early, nor leave anything behind for the next.
+template <class T>
+void check_back_to_back(const Study& of, const Device& gpu) {
+  const auto sizes =
+      sizes_here(gpu, {4099, 5, 1025, 1, 2049, 70001, 33, 1000003, 65536, 257}, 70001);
+  const std::int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+  const int launches = gpu.simulated ? 12 : 100;
+  std::vector<std::vector<T>> numbers;
+  std::vector<Buffer> sources;
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    numbers.push_back(small_numbers<T>(largest, k));
+    sources.push_back(to_device(numbers[k]));
+  }
+  for_each_version(of, gpu, [&](const Version& v) {
+    std::size_t bytes = 0;
+    for (const std::int64_t n : sizes) bytes = std::max(bytes, workspace_bytes(of, v, n));
+    const Workspace workspace(bytes);
+    const Buffer in(static_cast<std::size_t>(largest) * sizeof(T));
+    const Guarded<T> out(launches);
+    cudaStream_t stream{};
+    COURSE_CHECK(cudaStreamCreate(&stream));
+    COURSE_CHECK(cudaDeviceSynchronize());
+    for (int k = 0; k < launches; ++k) {
+      const std::int64_t n = sizes[static_cast<std::size_t>(k) % sizes.size()];
+      COURSE_CHECK(cudaMemcpyAsync(in.data(), sources[static_cast<std::size_t>(k) % 3].data(),
+                                   static_cast<std::size_t>(n) * sizeof(T),
+                                   cudaMemcpyDeviceToDevice, stream));
+      COURSE_CHECK((launch<T, T>(of, v, in.data(), out.at(k), n, workspace.data(),
+                                 workspace.bytes(), stream)));
+    }
+    COURSE_CHECK(cudaStreamSynchronize(stream));
+    for (int k = 0; k < launches; ++k) {
+      const std::int64_t n = sizes[static_cast<std::size_t>(k) % sizes.size()];
+      EXPECT_EQ(out.value(k), sum_of(numbers[static_cast<std::size_t>(k) % 3], n))
+          << "launch " << k << ", n = " << n;
+    }
+    COURSE_CHECK(cudaStreamDestroy(stream));
+  });
+}
+TEST(Special, BackToBackOnOneWorkspace) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_back_to_back);
+}
+
+/// Two streams at once, each with its own workspace: a launcher keeps nothing for itself.
+template <class T>
+void check_two_streams(const Study& of, const Device& gpu) {
+  const int launches = gpu.simulated ? 2 : 20;
+  const std::int64_t sizes[] = {3001, gpu.simulated || sanitized() ? 2005 : 1000003};
+  std::vector<std::vector<T>> numbers;
+  for (std::uint64_t s = 0; s < 2; ++s) {
+    numbers.push_back(small_numbers<T>(sizes[s], s));
+  }
+  const Buffer in[] = {to_device(numbers[0]), to_device(numbers[1])};
+  cudaStream_t streams[2];
+  for (cudaStream_t& stream : streams)
+    COURSE_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  for_each_version(of, gpu, [&](const Version& v) {
+    const Workspace workspaces[] = {Workspace(workspace_bytes(of, v, sizes[0])),
+                                    Workspace(workspace_bytes(of, v, sizes[1]))};
+    const Guarded<T> outs[] = {Guarded<T>(launches), Guarded<T>(launches)};
+    COURSE_CHECK(cudaDeviceSynchronize());
+    for (int k = 0; k < launches; ++k) {
+      for (int s = 0; s < 2; ++s) {
+        COURSE_CHECK((launch<T, T>(of, v, in[s].data(), outs[s].at(k), sizes[s],
+                                   workspaces[s].data(), workspaces[s].bytes(), streams[s])));
+      }
+    }
+    COURSE_CHECK(cudaDeviceSynchronize());
+    for (int s = 0; s < 2; ++s) {
+      const T want = sum_of(numbers[static_cast<std::size_t>(s)], sizes[s]);
+      for (int k = 0; k < launches; ++k)
+        EXPECT_EQ(outs[s].value(k), want) << "stream " << s << ", launch " << k;
+    }
+  });
+  for (const cudaStream_t stream : streams) COURSE_CHECK(cudaStreamDestroy(stream));
+}
+TEST(Special, TwoStreamsAtOnce) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_two_streams);
+}
+
+/// More elements than 32 bits count: all of `integers`, whose sums are exact, then single ones.
+template <class T>
+void check_more_than_32_bits(const Study& of, const Device& gpu) {
+  const std::int64_t n = (std::int64_t{1} << 31) + 5;
+  const Buffer in(static_cast<std::size_t>(n) * sizeof(T));
+  const auto check = [&](double want, const char* what) {
+    for_each_version(of, gpu, [&](const Version& v) {
+      const std::size_t bytes = workspace_bytes(of, v, n);
+      std::size_t free = 0, total = 0;
+      COURSE_CHECK(cudaMemGetInfo(&free, &total));
+      if (bytes + (std::size_t{1} << 28) > free) {
+        std::cout << v.id << " left out: needs " << bytes / 1000000 << " MB for its workspace\n";
+        return;
+      }
+      EXPECT_EQ((reduce<T>(of, v, in.data(), n)), static_cast<T>(want)) << what;
+    });
+  };
+  const auto problem = of.make(size_n(n), 1, Input::integers);
+  double want = 0;
+  problem->expected(0, &want);
+  course::fill(problem->inputs()[0], Input::integers, in.data(), nullptr);
+  check(want, "integers");
+  COURSE_CHECK(cudaMemset(in.data(), 0, in.bytes()));
+  const std::int64_t places[] = {0,
+                                 (std::int64_t{1} << 30) - 1,
+                                 std::int64_t{1} << 30,
+                                 (std::int64_t{1} << 31) - 1,
+                                 std::int64_t{1} << 31,
+                                 n - 1};
+  want = 0;
+  T weight{1};
+  for (const std::int64_t i : places) {
+    COURSE_CHECK(
+        cudaMemcpy(static_cast<T*>(in.data()) + i, &weight, sizeof weight, cudaMemcpyHostToDevice));
+    want += static_cast<double>(weight);
+    weight = static_cast<T>(2 * weight);
+  }
+  check(want, "single elements");
+}
+TEST(Special, MoreThanTwoGigaElements) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "too large for a sanitizer";
+  if (gpu->simulated) GTEST_SKIP() << "too large for the CPU backend";
+  if (course::free_device_bytes() < 12000000000) GTEST_SKIP() << "needs 12 GB of free memory";
+  FOR_BOTH_TYPES(check_more_than_32_bits);
+}
+
+TEST(Special, IndicesOfMoreThan32Bits) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "too large for a sanitizer";
+  if (gpu->simulated) GTEST_SKIP() << "too large for the CPU backend";
+  const std::int64_t n = (std::int64_t{1} << 31) + 5;
+  if (course::free_device_bytes() < 12000000000) GTEST_SKIP() << "needs 12 GB of free memory";
+  const Buffer in(static_cast<std::size_t>(n) * sizeof(float));
+  COURSE_CHECK(cudaMemset(in.data(), 0, in.bytes()));
+  const float least = -1;
+  const Study of = study("generic");
+  for (const std::int64_t i : {n - 1, n - 2, std::int64_t{1} << 31, (std::int64_t{1} << 31) - 1}) {
+    COURSE_CHECK(cudaMemcpy(static_cast<float*>(in.data()) + i, &least, sizeof least,
+                            cudaMemcpyHostToDevice));
+    for_each_version(of, *gpu, [&](const Version& v) {
+      if (v.id != "index_of_minimum") return;
+      EXPECT_EQ((reduce<float, std::int64_t>(of, v, in.data(), n)), i) << "the first of the least";
+    });
+  }
+}
+
+/// The three operators of the study `generic` by id, and what each makes of an array.
+struct Results {
+  float least, largest;
+  std::int64_t index;
+};
+Results results_of(const std::vector<float>& in) {
+  const Study of = study("generic");
+  Results results{};
+  for (const Version& v : of.versions) {
+    if (v.id == "minimum") results.least = reduce<float>(of, v, in);
+    if (v.id == "maximum") results.largest = reduce<float>(of, v, in);
+    if (v.id == "index_of_minimum") results.index = reduce<float, std::int64_t>(of, v, in);
+  }
+  return results;
+}
+
+/// "" if the generic study can run here, or why not.
+std::string generic_is_missing(const Device& gpu) {
+  const Study of = study("generic");
+  for (const Version& v : of.versions) {
+    if (v.role != Role::version) continue;
+    const std::string why = course::missing(v, *course_test::problem_of(of, v, size_n(1)), gpu);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+#define NEEDS_GENERIC(gpu) \
+  COURSE_NEEDS_GPU(gpu);   \
+  if (const std::string why = generic_is_missing(*gpu); !why.empty()) GTEST_SKIP() << why
+
+TEST(Generic, OfNothing) {
+  NEEDS_GENERIC(gpu);
+  const Results got = results_of({});
+  EXPECT_EQ(got.least, inf);
+  EXPECT_EQ(got.largest, -inf);
+  EXPECT_EQ(got.index, 0);
+}
+
+/// A wrong identity wins where all elements have the same sign and some threads have none.
+TEST(Generic, OneSignOnly) {
+  NEEDS_GENERIC(gpu);
+  for (const std::int64_t n : sizes_here(*gpu, {1, 2, 5, 33, 1025, 4099, 16389, 70001})) {
+    for (const float x : {2.0f, -2.0f, 3.0e38f, -3.0e38f, inf, -inf}) {
+      const Results got = results_of(std::vector<float>(static_cast<std::size_t>(n), x));
+      EXPECT_EQ(got.least, x) << n << " of " << x;
+      EXPECT_EQ(got.largest, x) << n << " of " << x;
+      EXPECT_EQ(got.index, 0) << n << " of " << x << ": of equal ones the first";
+    }
+  }
+}
+
+/// The extremes at every place, or at enough of them; a second one behind does not count.
+TEST(Generic, ExtremesAnywhere) {
+  NEEDS_GENERIC(gpu);
+  for (const std::int64_t n : sizes_here(*gpu, {1, 2, 5, 67, 1025, 4099, 16389, 70001}, 17000)) {
+    const std::int64_t places = gpu->simulated || sanitized() ? (n < 100 ? n : 9) : 300;
+    for (std::int64_t k = 0; k < std::min(n, places); ++k) {
+      const std::int64_t at = k == 0 ? n - 1 : k * n / places;
+      std::vector<float> in = small_numbers<float>(n, 23);
+      in[static_cast<std::size_t>(at)] = -1;
+      in[static_cast<std::size_t>(std::max(at, n - 1 - k))] = -1;
+      Results got = results_of(in);
+      EXPECT_EQ(got.least, -1) << "at " << at << " of " << n;
+      EXPECT_EQ(got.index, at) << "of " << n;
+      in[static_cast<std::size_t>(at)] = 9999;
+      got = results_of(in);
+      EXPECT_EQ(got.largest, 9999) << "at " << at << " of " << n;
+    }
+  }
+}
+
+/// NaN is unordered, so it is skipped, wherever it stands.
+TEST(Generic, NanIsSkipped) {
+  NEEDS_GENERIC(gpu);
+  for (const std::int64_t n : sizes_here(*gpu, {1, 2, 5, 33, 1025, 4099, 70001})) {
+    std::vector<float> in(static_cast<std::size_t>(n), nan);
+    Results got = results_of(in);
+    EXPECT_EQ(got.least, inf) << n << " NaN";
+    EXPECT_EQ(got.largest, -inf) << n << " NaN";
+    EXPECT_EQ(got.index, 0) << n << " NaN";
+    for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+      in.assign(in.size(), nan);
+      in[static_cast<std::size_t>(at)] = 4;
+      got = results_of(in);
+      EXPECT_EQ(got.least, 4) << "at " << at << " of " << n;
+      EXPECT_EQ(got.largest, 4) << "at " << at << " of " << n;
+      EXPECT_EQ(got.index, at) << "of " << n;
+    }
+  }
+}
+
+/// The same rules for the workspace as for a sum.
+TEST(Generic, Workspace) {
+  NEEDS_GENERIC(gpu);
+  const Study of = study("generic");
+  const std::int64_t n = 4099;
+  std::vector<float> numbers = small_numbers<float>(n, 29);
+  numbers[2345] = -7, numbers[17] = 8000;
+  const Buffer in = to_device(numbers);
+  const auto check = [&](const Version& v, auto result, auto want) {
+    using Out = decltype(result);
+    Workspace workspace(workspace_bytes(of, v, n));
+    const Guarded<Out> out;
+    for (const int byte : {0x00, 0xFF, 0x01}) {
+      workspace.fill(byte);
+      for (int run = 0; run < 2; ++run) {
+        COURSE_CHECK((launch<float, Out>(of, v, in.data(), out.at(), n, workspace.data(),
+                                         workspace.bytes())));
+        EXPECT_EQ(out.value(), static_cast<Out>(want)) << "workspace of " << byte;
+      }
+    }
+    const Guarded<Out> fresh;
+    EXPECT_EQ((launch<float, Out>(of, v, in.data(), fresh.at(), n, workspace.data(),
+                                  workspace.bytes() - 1)),
+              cudaErrorInvalidValue);
+    EXPECT_EQ((launch<float, Out>(of, v, nullptr, fresh.at(), n, nullptr, 0)), cudaSuccess);
+    EXPECT_TRUE(fresh.untouched());
+  };
+  for_each_version(of, *gpu, [&](const Version& v) {
+    if (v.id == "minimum") check(v, float{}, -7);
+    if (v.id == "maximum") check(v, float{}, 8000);
+    if (v.id == "index_of_minimum") check(v, std::int64_t{}, 2345);
+  });
+}
+
+#ifndef SIMT  // the CPU backend has no graphs
+/// A launcher neither synchronises nor allocates: captured, and replayed on changing inputs.
+template <class T>
+void check_capture(const Study& of, const Device& gpu) {
+  cudaStream_t stream{};
+  COURSE_CHECK(cudaStreamCreate(&stream));
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1000},
+                               std::int64_t{70001}, std::int64_t{1000003}}) {
+    if (sanitized() && n > 5000) continue;
+    for_each_version(of, gpu, [&](const Version& v) {
+      if (!v.needs.capturable) return;
+      const Buffer in(static_cast<std::size_t>(n) * sizeof(T));
+      Workspace workspace(workspace_bytes(of, v, n));
+      Guarded<T> out;
+      // Kernels are loaded at their first launch, which is not allowed during a capture.
+      copy_to(in, std::vector<T>(static_cast<std::size_t>(n)));
+      COURSE_CHECK((launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), workspace.bytes(),
+                                 stream)));
+      COURSE_CHECK(cudaStreamSynchronize(stream));
+      cudaGraph_t graph{};
+      cudaGraphExec_t executable{};
+      COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+      EXPECT_EQ((launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), workspace.bytes(),
+                              stream)),
+                cudaSuccess);
+      ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+      COURSE_CHECK(cudaGraphInstantiate(&executable, graph, 0));
+      for (std::uint64_t replay = 0; replay < 2; ++replay) {
+        const auto numbers = small_numbers<T>(n, replay);
+        copy_to(in, numbers);
+        out.reset();
+        COURSE_CHECK(cudaDeviceSynchronize());
+        COURSE_CHECK(cudaGraphLaunch(executable, stream));
+        if (replay == 1) COURSE_CHECK(cudaGraphLaunch(executable, stream));
+        COURSE_CHECK(cudaStreamSynchronize(stream));
+        EXPECT_EQ(out.value(), sum_of(numbers, n)) << "n = " << n << ", replay " << replay;
+      }
+      COURSE_CHECK(cudaGraphExecDestroy(executable));
+      COURSE_CHECK(cudaGraphDestroy(graph));
+    });
+  }
+  COURSE_CHECK(cudaStreamDestroy(stream));
+}
+TEST(Special, LaunchersCanBeCaptured) {
+  COURSE_NEEDS_GPU(gpu);
+  FOR_BOTH_TYPES(check_capture);
+}
+
+/// A query captured puts nothing into the graph.
+TEST(Special, QueriesLaunchNothing) {
+  COURSE_NEEDS_GPU(gpu);
+  const Study of = study("sequence");
+  cudaStream_t stream{};
+  COURSE_CHECK(cudaStreamCreate(&stream));
+  for_each_version(of, *gpu, [&](const Version& v) {
+    if (v.role != Role::version) return;
+    const Guarded<float> out;
+    cudaGraph_t graph{};
+    COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    EXPECT_EQ((launch<float, float>(of, v, nullptr, out.at(), 4099, nullptr, 0, stream)),
+              cudaSuccess);
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    std::size_t nodes = 0;
+    COURSE_CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
+    EXPECT_EQ(nodes, 0u);
+    COURSE_CHECK(cudaGraphDestroy(graph));
+  });
+  COURSE_CHECK(cudaStreamDestroy(stream));
+}
+#endif
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  course_test::take_order(&argc, argv);
+  testing::InitGoogleTest(&argc, argv);
+  course_test::register_chapter(course::chapter(), inputs);
+  return RUN_ALL_TESTS();
+}
