@@ -474,11 +474,17 @@ def cell(result: ResultFile, row: Row, field: str) -> str:
 Table = Tuple[List[str], List[List[str]]]  # headings, rows; a short row ends in a cell of words
 
 
+def besides(row: Row, rows: Sequence[Row], axis: Optional[str]) -> Dict[str, int]:
+    """The row's size without the axis and without dimensions that equal it in all rows (squares)."""
+    return {name: value for name, value in row.size.items() if name != axis and not (
+        axis is not None and all(other.size.get(name) == other.size.get(axis) for other in rows))}
+
+
 def qualifier(row: Row, rows: Sequence[Row], axis: Optional[str] = None) -> str:
     """What sets a row apart from most of `rows`: ' (f64, n = 2^20)', usually nothing."""
     parts = []
     for get in (lambda r: r.type, lambda r: r.input,
-                lambda r: size_text({name: r.size[name] for name in r.size if name != axis})):
+                lambda r: size_text(besides(r, rows, axis))):
         values = [get(other) for other in rows]
         if get(row) != max(values, key=values.count):
             parts.append(get(row))
