@@ -524,14 +524,14 @@ TEST(InputValues, MeanAndVariance) {
 
 TEST(InputValues, EveryBitAndEveryIntegerIsAsLikelyAsTheOthers) {
   constexpr int n = 1 << 18;
-  std::vector<int> ones(64), seen(16);
+  std::vector<int> ones(64), seen(15);
   for (int i = 0; i < n; ++i) {
     const std::uint64_t bits = course::mix(1, static_cast<std::uint64_t>(i));
     for (std::size_t b = 0; b < 64; ++b) ones[b] += static_cast<int>(bits >> b & 1);
-    ++seen[static_cast<std::size_t>(course::value<float>(Input::integers, 1, i) + 8)];
+    ++seen[static_cast<std::size_t>(course::value<float>(Input::integers, 1, i) + 7)];
   }
   for (const int count : ones) EXPECT_NEAR(count, n / 2, 5 * std::sqrt(n / 4));
-  for (const int count : seen) EXPECT_NEAR(count, n / 16, 5 * std::sqrt(n / 16));
+  for (const int count : seen) EXPECT_NEAR(count, n / 15, 5 * std::sqrt(n / 15));
 }
 
 TEST(InputValues, DoNotRepeat) {

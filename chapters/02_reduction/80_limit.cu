@@ -21,8 +21,8 @@ namespace cg = cooperative_groups;
 namespace ptx = cuda::ptx;
 
 constexpr int blocks_in_cluster = 8;  // the most that every GPU with clusters allows
-constexpr std::int64_t most_blocks = 1
-                                     << 14;  // of the first kernel: the second adds up as many sums
+/// Of the first kernel of two: the second adds up as many sums.
+constexpr std::int64_t most_blocks = 1 << 14;
 
 /// Four elements that one instruction loads.
 template <class T>
