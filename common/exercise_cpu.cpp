@@ -13,11 +13,7 @@ namespace {
 Model counts_of(const Exercise& exercise, const Options& options) {
   const auto problem = exercise.make(exercise.test_sizes.back(), options.seed, Input::random);
   const DeviceArrays arrays(exercise.yours, *problem, nullptr);
-  simt::take_counts();
-  simt::set_counting(true);
-  COURSE_CHECK(exercise.yours.launch(*problem, arrays.arguments()));
-  simt::set_counting(false);
-  return take_model();
+  return counts_during([&] { COURSE_CHECK(exercise.yours.launch(*problem, arrays.arguments())); });
 }
 
 /// Empty, or why the version takes more wavefronts than the exercise allows.

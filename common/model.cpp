@@ -83,7 +83,11 @@ Model model_of(const simt::KernelCount& kernel) {
 
 }  // namespace
 
-Model take_model() {
+Model counts_during(const std::function<void()>& launch) {
+  simt::take_counts();  // those of earlier launches
+  simt::set_counting(true);
+  launch();
+  simt::set_counting(false);
   Model model;
   const std::vector<simt::KernelCount> kernels = simt::take_counts();
   for (const simt::KernelCount& kernel : kernels) {

@@ -3,6 +3,7 @@
 /// What the CPU backend counted in one launch of a version, and the table that shows it.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,9 @@ struct Record {
 /// Generated from results/ while a chapter is built for the CPU backend; null if there are none.
 COURSE_OPTIONAL const Record& recorded();
 
-/// Takes the counts that the backend has gathered.
-Model take_model();
+/// Calls `launch` and takes what the backend counted meanwhile; the kernels have run when it
+/// returns.
+Model counts_during(const std::function<void()>& launch);
 
 struct Result;
 /// Lines of at most 80 columns.

@@ -42,11 +42,8 @@ Version counted(const Version& version, std::optional<Model>& model) {
   Version copy = version;
   copy.launch = [launch = version.launch, &model](const Problem& p, const Arguments& a) {
     if (model) return launch(p, a);
-    simt::take_counts();
-    simt::set_counting(true);
-    const cudaError_t error = launch(p, a);  // the kernels have run when it returns
-    simt::set_counting(false);
-    model = take_model();
+    cudaError_t error = cudaSuccess;
+    model = counts_during([&] { error = launch(p, a); });
     return error;
   };
   return copy;

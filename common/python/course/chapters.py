@@ -220,14 +220,17 @@ def provenance(chapter: Chapter) -> Tuple[Optional[str], Optional[str]]:
     return commit + ("-dirty" if changed_sources(chapter) else ""), source_hash(chapter)
 
 
+def stamped_commit(chapter: Chapter, digest: Optional[str]) -> Optional[str]:
+    """The stamp's commit, if these sources are its own."""
+    stamp = json.loads(STAMP.read_text()) if STAMP.exists() else {"source_hash": {}}
+    return stamp["commit"] if digest and stamp["source_hash"].get(chapter.name) == digest else None
+
+
 def known_commit(chapter: Chapter) -> Optional[str]:
     """The commit as provenance() gives it; without git that of the stamp, if the sources are its
     own."""
     commit, digest = provenance(chapter)
-    if commit or not STAMP.exists():
-        return commit
-    stamp = json.loads(STAMP.read_text())
-    return stamp["commit"] if stamp["source_hash"].get(chapter.name) == digest else None
+    return commit or stamped_commit(chapter, digest)
 
 
 def recordable(chapter: Chapter) -> Tuple[str, str]:
@@ -239,10 +242,10 @@ def recordable(chapter: Chapter) -> Tuple[str, str]:
         raise Problem(f"--record refused, changed: {', '.join(changed_sources(chapter)[:5])}")
     if not STAMP.exists():
         raise Problem("--record needs git, or a stamp written before: chapters/run --stamp")
-    stamp = json.loads(STAMP.read_text())
-    if stamp["source_hash"].get(chapter.name) != digest:
+    stamped = stamped_commit(chapter, digest)
+    if not stamped or not digest:
         raise Problem(f"--record refused: the sources are not those of {STAMP.name}")
-    return stamp["commit"], stamp["source_hash"][chapter.name]
+    return stamped, digest
 
 
 def write_stamp() -> str:

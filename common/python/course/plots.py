@@ -75,7 +75,9 @@ def _title(axes: Any, title: str, below: str) -> None:
 
 def _provenance(result: ResultFile, rows: Sequence[Row], axis: Optional[str] = None) -> str:
     """The run, and the size and type of most rows (the others say theirs)."""
-    sizes = [results.size_text(results.besides(row, rows, axis)) for row in rows]
+    dimensions = results.besides(rows, axis)
+    sizes = [results.size_text({k: row.size[k] for k in dimensions if k in row.size})
+             for row in rows]
     types = [row.type for row in rows]
     usual = [max(values, key=values.count) for values in (sizes, types) if values]
     return "; ".join(filter(None, [result.provenance(), ", ".join(filter(None, usual))]))

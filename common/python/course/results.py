@@ -474,17 +474,18 @@ def cell(result: ResultFile, row: Row, field: str) -> str:
 Table = Tuple[List[str], List[List[str]]]  # headings, rows; a short row ends in a cell of words
 
 
-def besides(row: Row, rows: Sequence[Row], axis: Optional[str]) -> Dict[str, int]:
-    """The row's size without the axis and without dimensions that equal it in all rows (squares)."""
-    return {name: value for name, value in row.size.items() if name != axis and not (
-        axis is not None and all(other.size.get(name) == other.size.get(axis) for other in rows))}
+def besides(rows: Sequence[Row], axis: Optional[str]) -> List[str]:
+    """Dimensions beside the axis; those that equal it in all rows (squares) are not."""
+    names = dict.fromkeys(name for row in rows for name in row.size if name != axis)
+    return [name for name in names if axis is None
+            or any(row.size.get(name) != row.size.get(axis) for row in rows)]
 
 
 def qualifier(row: Row, rows: Sequence[Row], axis: Optional[str] = None) -> str:
     """What sets a row apart from most of `rows`: ' (f64, n = 2^20)', usually nothing."""
-    parts = []
+    parts, dimensions = [], besides(rows, axis)
     for get in (lambda r: r.type, lambda r: r.input,
-                lambda r: size_text(besides(r, rows, axis))):
+                lambda r: size_text({k: r.size[k] for k in dimensions if k in r.size})):
         values = [get(other) for other in rows]
         if get(row) != max(values, key=values.count):
             parts.append(get(row))
