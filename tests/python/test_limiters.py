@@ -392,7 +392,8 @@ class Profiling(ScriptTest):
 
     def test_no_ncu(self):
         patch = f"{GPU}import shutil\nfrom course import ncu\nncu.shutil = type('', (), " \
-                "{'which': staticmethod(lambda name: None)})\n"
+                "{'which': staticmethod(lambda name: None)})\n" \
+                "ncu.machine.nvcc_candidates = lambda: []\n"
         self.one_line("no ncu: Nsight Compute comes with the CUDA toolkit", 3, patch=patch)
 
     def test_commit_without_git(self):

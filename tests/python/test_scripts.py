@@ -221,7 +221,7 @@ class ScriptTest(unittest.TestCase):
         (self.tools / name).chmod(0o755)
 
     def environment(self, extra: Dict[str, str]) -> Dict[str, str]:
-        hidden = ("CUDA", "SLURM", "CI", "CXX", "CMAKE", "COURSE", "PBS")
+        hidden = ("CUDA", "SLURM", "CI", "CXX", "CMAKE", "COURSE", "PBS", "GIT_")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
         return {**kept, "PATH": f"{self.tools}:/usr/bin:/bin", "COURSE": str(self.root),
                 "CALLS": str(self.calls_file), "PYTHONDONTWRITEBYTECODE": "1", **extra}
@@ -659,7 +659,7 @@ class RecordTest(ScriptTest):
         for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b",
                                                       "commit", "-q", "-m", "x"]):
             subprocess.run(["git", *words], cwd=str(self.root), check=True,
-                           stdout=subprocess.DEVNULL)
+                           stdout=subprocess.DEVNULL, env=self.environment({}))
 
     def test_record_installs_result_and_plot(self) -> None:
         out = self.run_script("chapters/run", "01", "--record", patch=GPU)
