@@ -77,8 +77,11 @@ struct Limit {
   std::string how;
 };
 
-/// What every run measures first, in the same process.
+/// What every run measures first, in the same process, and what limits are derived from.
 struct Anchors {
+  int capability = 0;         ///< major * 10 + minor: 90 for 9.0
+  int sm_count = 0;           ///< from the driver
+  double clock_mhz = 0;       ///< the highest SM clock, from the driver; 0 if it does not tell
   double read_gbs = 0;        ///< read-only kernel
   double copy_gbs = 0;        ///< fastest device-to-device copy: bytes read plus bytes written
   std::string copy_by;        ///< which one was it
@@ -103,6 +106,8 @@ struct Study {
   std::string axis = {};  ///< the dimension that the plot has on x; empty: bars
   std::string axis_label = {};
   bool log_axis = true;
+  /// A launch longer than this is measured at a smaller size. 0: what the engine takes for long.
+  double slow_launch_s = 0;
   std::function<Limit(const Anchors&, const Problem&)> limit = memory_limit;
 };
 

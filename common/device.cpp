@@ -75,6 +75,7 @@ Device open_device(int index) {
   device.name = properties.name;
   device.capability = properties.major * 10 + properties.minor;
   device.sm_count = properties.multiProcessorCount;
+  device.clock_mhz = attribute(cudaDevAttrClockRate, index) * 1e-3;
   device.l2_bytes = properties.l2CacheSize;
   device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   device.peak_dram_gbs = peak_dram_gbs(index);

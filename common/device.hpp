@@ -13,6 +13,7 @@ struct Device {
   std::string name;
   int capability = 0;  ///< major * 10 + minor: 90 for 9.0
   int sm_count = 0;
+  double clock_mhz = 0;  ///< the highest SM clock; 0 if the driver does not tell
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::optional<double> peak_dram_gbs;  ///< 2 x memory clock x bus width, both by attribute

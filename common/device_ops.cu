@@ -27,10 +27,11 @@ unsigned grid_for(std::int64_t n) {
 }
 
 template <class T>
-__global__ void fill_kernel(T* data, std::int64_t n, Input input, std::uint64_t seed) {
+__global__ void fill_kernel(T* data, std::int64_t n, Input input, std::uint64_t seed,
+                            std::int64_t magnitude_every) {
   const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
   for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
-    data[i] = value<T>(input, seed, i);
+    data[i] = value<T>(input, seed, i, magnitude_every);
   }
 }
 
@@ -41,14 +42,16 @@ struct Found {
   unsigned long long largest_error;  // bits of a non-negative double: they order like the doubles
 };
 
+/// Compares got[i], or got[sample[i]], with want[i] for i in [0, n).
 template <class T>
 __global__ void compare_kernel(const T* got, const double* want, std::int64_t n,
-                               Tolerance tolerance, Found* found) {
+                               const std::int64_t* sample, Tolerance tolerance, Found* found) {
   const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
   double largest = 0;
   for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
     double error = 0;
-    const bool matches = element_matches(got[i], want[i], tolerance, &error);
+    const T element = got[sample ? sample[i] : i];
+    const bool matches = element_matches(element, want[i], tolerance, &error);
     if (!(error <= largest)) largest = isfinite(error) ? error : HUGE_VAL;
     if (!matches) {
       atomicAdd(&found->count, 1ull);
@@ -62,13 +65,13 @@ __global__ void compare_kernel(const T* got, const double* want, std::int64_t n,
 }
 
 template <class T>
-Mismatch compare_typed(const T* got, const double* want, std::int64_t n, Tolerance tolerance,
-                       cudaStream_t stream) {
+Mismatch compare_typed(const T* got, const double* want, std::int64_t n, const std::int64_t* sample,
+                       Tolerance tolerance, cudaStream_t stream) {
   Found found{0, std::numeric_limits<unsigned long long>::max(), 0};
   Buffer device(sizeof found);
   auto* target = static_cast<Found*>(device.data());
   COURSE_CHECK(cudaMemcpyAsync(target, &found, sizeof found, cudaMemcpyHostToDevice, stream));
-  compare_kernel<<<grid_for(n), block_size, 0, stream>>>(got, want, n, tolerance, target);
+  compare_kernel<<<grid_for(n), block_size, 0, stream>>>(got, want, n, sample, tolerance, target);
   COURSE_CHECK(cudaGetLastError());
   COURSE_CHECK(cudaMemcpyAsync(&found, target, sizeof found, cudaMemcpyDeviceToHost, stream));
   COURSE_CHECK(cudaStreamSynchronize(stream));
@@ -79,11 +82,15 @@ Mismatch compare_typed(const T* got, const double* want, std::int64_t n, Toleran
   std::copy_n(reinterpret_cast<const char*>(&found.largest_error), sizeof(double),
               reinterpret_cast<char*>(&mismatch.largest_error));
   if (mismatch.ok()) return mismatch;
-  mismatch.first = static_cast<std::int64_t>(found.first);
+  const auto first = static_cast<std::int64_t>(found.first);
+  mismatch.first = first;
+  if (sample) {
+    COURSE_CHECK(
+        cudaMemcpy(&mismatch.first, sample + first, sizeof mismatch.first, cudaMemcpyDeviceToHost));
+  }
   T element{};
   COURSE_CHECK(cudaMemcpy(&element, got + mismatch.first, sizeof(T), cudaMemcpyDeviceToHost));
-  COURSE_CHECK(
-      cudaMemcpy(&mismatch.want, want + mismatch.first, sizeof(double), cudaMemcpyDeviceToHost));
+  COURSE_CHECK(cudaMemcpy(&mismatch.want, want + first, sizeof(double), cudaMemcpyDeviceToHost));
   mismatch.got = static_cast<double>(element);
   return mismatch;
 }
@@ -145,8 +152,8 @@ void fill(const Array& array, Input input, void* data, cudaStream_t stream) {
   if (array.count == 0) return;
   with_type(array.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    fill_kernel<<<grid_for(array.count), block_size, 0, stream>>>(static_cast<T*>(data),
-                                                                  array.count, input, array.seed);
+    fill_kernel<<<grid_for(array.count), block_size, 0, stream>>>(
+        static_cast<T*>(data), array.count, input, array.seed, array.magnitude_every);
   });
   COURSE_CHECK(cudaGetLastError());
 #ifdef SIMT  // this file is built without the checks, so nobody saw it write
@@ -159,7 +166,17 @@ Mismatch compare(const Array& array, const void* got, const double* want, Tolera
   if (array.count == 0) return {};
   return with_type(array.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    return compare_typed(static_cast<const T*>(got), want, array.count, tolerance, stream);
+    return compare_typed(static_cast<const T*>(got), want, array.count, nullptr, tolerance, stream);
+  });
+}
+
+Mismatch compare_sample(const Array& array, const void* got, const double* want,
+                        const std::int64_t* sample, std::int64_t count, Tolerance tolerance,
+                        cudaStream_t stream) {
+  if (count == 0) return {};
+  return with_type(array.type, [&](auto* tag) {
+    using T = std::remove_pointer_t<decltype(tag)>;
+    return compare_typed(static_cast<const T*>(got), want, count, sample, tolerance, stream);
   });
 }
 

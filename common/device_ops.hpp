@@ -12,12 +12,18 @@
 
 namespace course {
 
-/// Fills a device array with value(input, array.seed, i).
+/// Fills a device array with value(input, array.seed, i, array.magnitude_every).
 void fill(const Array& array, Input input, void* data, cudaStream_t stream);
 
 /// Compares a device array with a device array of doubles; waits for the result.
 Mismatch compare(const Array& array, const void* got, const double* want, Tolerance tolerance,
                  cudaStream_t stream);
+
+/// The same for the elements sample[0 .. count) of the array: want[k] is what element sample[k]
+/// should be. `sample` is a device array in ascending order; Mismatch::first is an element.
+Mismatch compare_sample(const Array& array, const void* got, const double* want,
+                        const std::int64_t* sample, std::int64_t count, Tolerance tolerance,
+                        cudaStream_t stream);
 
 /// A launch that does nothing.
 cudaError_t launch_empty(cudaStream_t stream);

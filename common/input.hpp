@@ -58,4 +58,16 @@ COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i) {
   return is_integer ? static_cast<T>(bits >> 33) : static_cast<T>(uniform(bits));
 }
 
+/// The same, but element k - 1, 2k - 1, ... is without its sign, for k = magnitude_every > 0.
+template <class T>
+COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i,
+                           std::int64_t magnitude_every) {
+  const T x = value<T>(input, seed, i);
+  constexpr bool has_sign = static_cast<T>(-1) < static_cast<T>(1);
+  if constexpr (has_sign) {
+    if (magnitude_every > 0 && (i + 1) % magnitude_every == 0 && x < 0) return -x;
+  }
+  return x;
+}
+
 }  // namespace course

@@ -49,6 +49,9 @@ Anchors measure_anchors(Bench& bench, const Plan& plan, std::int64_t bytes) {
   measure_in_turn(rows, plan, [](int, int) { return true; });
 
   Anchors anchors;
+  anchors.capability = bench.device().capability;
+  anchors.sm_count = bench.device().sm_count;
+  anchors.clock_mhz = bench.device().clock_mhz;
   for (const auto& row : rows) {
     const double gbs = row->problem().bytes() / row->summary().median * 1e-9;
     if (row->version().id == "read") {

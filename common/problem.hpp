@@ -44,7 +44,8 @@ enum class Input {
 };
 const char* name_of(Input input);
 
-/// One array of a problem. Inputs are filled by value(input, seed, i) of input.hpp.
+/// One array of a problem. Inputs are filled by value(input, seed, i, magnitude_every) of
+/// input.hpp.
 struct Array {
   std::string name;
   std::int64_t count = 0;
@@ -52,6 +53,7 @@ struct Array {
   std::uint64_t seed = 0;
   std::int64_t offset_bytes =
       0;  ///< distance from a 256-byte boundary, for studies of misalignment
+  std::int64_t magnitude_every = 0;  ///< k > 0: element k - 1, 2k - 1, ... without its sign
   std::int64_t bytes() const { return count * static_cast<std::int64_t>(bytes_of(type)); }
 };
 
@@ -92,7 +94,15 @@ class Problem {
   };
   virtual Work work() const { return {bytes()}; }
 
-  /// Writes the reference of outputs()[output], computed in double, to values[0 .. count).
+  /// The elements of an output that are compared, in ascending order; empty: all. For outputs
+  /// whose whole reference would take too long.
+  virtual std::vector<std::int64_t> sample(int output) const {
+    (void)output;
+    return {};
+  }
+
+  /// Writes the reference of outputs()[output], computed in double, to values[0 .. count): all of
+  /// it, or the elements of sample(output), one after the other.
   virtual void expected(int output, double* values) const = 0;
   virtual Tolerance tolerance(int output) const = 0;
 

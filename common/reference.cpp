@@ -18,7 +18,7 @@ HostArrays arrays_of(const Problem& problem) {
     float* data = arrays.inputs.back().data();
     parallel_for(array.count, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i)
-        data[i] = value<float>(problem.input(), array.seed, i);
+        data[i] = value<float>(problem.input(), array.seed, i, array.magnitude_every);
     });
   }
   for (const Array& array : problem.outputs()) {
@@ -28,7 +28,7 @@ HostArrays arrays_of(const Problem& problem) {
   return arrays;
 }
 
-/// \returns "" or the first mismatch.
+/// \returns "" or the first mismatch. Compares all elements: such a problem names no sample.
 std::string check(const Problem& problem, const HostArrays& arrays) {
   const auto outputs = problem.outputs();
   for (std::size_t k = 0; k < outputs.size(); ++k) {

@@ -170,4 +170,13 @@ int run(int argc, char** argv, const Chapter& chapter) {
   });
 }
 
+Size size_for(const Study& study, const Version& version, const Size& asked) {
+  Size size = asked;
+  if (!study.axis.empty()) return size;
+  for (const auto& [name, value] : asked.dimensions) {
+    if (name == "n" && value > version.needs.max_n) size.set("n", version.needs.max_n);
+  }
+  return size;
+}
+
 }  // namespace course

@@ -40,4 +40,8 @@ void set_problem(Result& result, const Problem& problem);
 /// rows. Returns the exit code.
 int finish_run(const Chapter& chapter, Report& report);
 
+/// The size at which a version's row runs: the asked one or, where no plot compares sizes, at most
+/// the largest n that the version can take.
+Size size_for(const Study& study, const Version& version, const Size& asked);
+
 }  // namespace course

@@ -97,9 +97,10 @@ void CpuRun::run_study(const Study& study) {
               sizes.size() == 1 ? (", " + sizes.front().text()).c_str() : "");
   std::fputs(model_header(study, problem->work().unit).c_str(), stdout);
   report_.studies.push_back(study);
-  for (const Size& size : sizes) {
-    if (sizes.size() > 1 && study.axis.empty()) std::printf("%s\n", size.text().c_str());
+  for (const Size& asked : sizes) {
+    if (sizes.size() > 1 && study.axis.empty()) std::printf("%s\n", asked.text().c_str());
     for (const Version& version : study.versions) {
+      const Size size = size_for(study, version, asked);
       if (version.takes && !version.takes(size)) continue;
       progress_line("running " + version.id + " at " + size.text() + " ...");
       report_.results.push_back(run_version(study, version, size));
@@ -117,8 +118,9 @@ void CpuRun::run_study(const Study& study) {
 /// Plain launches for a profiler or a debugger: no checks.
 void CpuRun::profile(const std::vector<Study>& studies) {
   for (const Study& study : studies) {
-    for (const Size& size : sizes_of(study, report_.options)) {
+    for (const Size& asked : sizes_of(study, report_.options)) {
       for (const Version& version : study.versions) {
+        const Size size = size_for(study, version, asked);
         if (version.takes && !version.takes(size)) continue;
         const auto problem =
             (version.make ? version.make : study.make)(size, report_.options.seed, Input::random);

@@ -158,6 +158,7 @@ Size ChapterRun::fitting(const Study& study, const Size& asked) const {
 Size ChapterRun::fast_enough(const Study& study, const Version& version, const Size& asked,
                              Result& result) {
   constexpr double small_bytes = 1 << 20;
+  const double slow = study.slow_launch_s > 0 ? study.slow_launch_s : plan_.slow_launch_s;
   std::vector<Size> ladder = {asked};
   while (make(study, version, ladder.back())->bytes() > small_bytes) {
     const Size next = smaller(ladder.back());
@@ -169,10 +170,10 @@ Size ChapterRun::fast_enough(const Study& study, const Version& version, const S
     const double seconds = estimate_seconds(version, *problem, bench_);
     const double per_work = seconds / problem->work().amount;
     const double at_asked = per_work * make(study, version, asked)->work().amount;
-    if (at_asked <= plan_.slow_launch_s) return asked;
+    if (at_asked <= slow) return asked;
     const double at_next =
         per_work * make(study, version, ladder[ladder.size() - 2])->work().amount;
-    if (at_next > plan_.slow_launch_s && seconds > 1e-3) {
+    if (at_next > slow && seconds > 1e-3) {
       result.flags.push_back("smaller_size");
       result.notes.push_back("measured at " + ladder.back().text() + ": a launch at " +
                              asked.text() + " takes about " + time_text(at_asked));
@@ -250,20 +251,25 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
   std::vector<std::unique_ptr<Row>> rows;
   std::vector<std::pair<Job*, std::size_t>> owners;  // of each row: its job and its result
   std::vector<Result> results;
-  const Size size = fitting(study, asked);
-  if (!study.axis.empty() && !(size == asked)) {
+  const Size fits = fitting(study, asked);
+  if (!study.axis.empty() && !(fits == asked)) {
     std::printf("%s does not fit into the memory of this GPU: left out\n", asked.text().c_str());
     return;
   }
   for (const Version& version : study.versions) {
+    const Size size = size_for(study, version, fits);
     if (version.takes && !version.takes(size)) continue;
     progress_line("checking " + version.id + " at " + size.text() + " ...");
     const auto problem = make(study, version, size);
     Result result = blank_result(study, version);
     set_problem(result, *problem);
     result.skipped = missing(version, *problem, device_);
-    if (!(size == asked))
-      result.notes.push_back("measured at " + size.text() + ": " + asked.text() + " does not fit");
+    if (!(fits == asked))
+      result.notes.push_back("measured at " + fits.text() + ": " + asked.text() + " does not fit");
+    if (!(size == fits)) {
+      result.flags.push_back("smaller_size");
+      result.notes.push_back("measured at " + size.text() + ", the largest that it can take");
+    }
     if (!result.skipped.empty()) {
       results.push_back(result);
       continue;
@@ -282,7 +288,7 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
   }
   if (!options_.check_only) {
     measure_in_turn(rows, plan_, [&](int done, int total) {
-      progress_line("measuring at " + size.text() + ": " + std::to_string(done) + " of " +
+      progress_line("measuring at " + fits.text() + ": " + std::to_string(done) + " of " +
                     std::to_string(total) + " rows finished");
       return interrupted == 0;
     });
@@ -327,8 +333,9 @@ void ChapterRun::run_study(const Study& study) {
 /// Plain launches for a profiler to look at: no checks, no timing, no anchors.
 void ChapterRun::profile(const std::vector<Study>& studies) {
   for (const Study& study : studies) {
-    for (const Size& size : sizes_of(study, options_)) {
+    for (const Size& asked : sizes_of(study, options_)) {
       for (const Version& version : study.versions) {
+        const Size size = size_for(study, version, asked);
         const auto problem = make(study, version, size);
         if (version.takes && !version.takes(size)) continue;
         if (!missing(version, *problem, device_).empty()) continue;

@@ -24,29 +24,45 @@ bool unchanged(const Array& array, Input input, const Buffer& buffer, cudaStream
   return now == before;
 }
 
+/// A copy on the device.
+template <class T>
+Buffer on_device(const std::vector<T>& host, cudaStream_t stream) {
+  Buffer device(host.size() * sizeof(T));
+  if (host.empty()) return device;
+  COURSE_CHECK(
+      cudaMemcpyAsync(device.data(), host.data(), device.bytes(), cudaMemcpyHostToDevice, stream));
+  COURSE_CHECK(cudaStreamSynchronize(stream));
+  return device;
+}
+
 }  // namespace
 
 References::References(const Problem& problem, cudaStream_t stream) : outputs_(problem.outputs()) {
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     const int output = static_cast<int>(k);
     tolerances_.push_back(problem.tolerance(output));
-    std::vector<double> values(static_cast<std::size_t>(outputs_[k].count));
+    const std::vector<std::int64_t> sample = problem.sample(output);
+    counts_.push_back(sample.empty() ? outputs_[k].count
+                                     : static_cast<std::int64_t>(sample.size()));
+    std::vector<double> values(static_cast<std::size_t>(counts_.back()));
     problem.expected(output, values.data());
-    values_.emplace_back(values.size() * sizeof(double));
-    if (values.empty()) continue;
-    COURSE_CHECK(cudaMemcpyAsync(values_.back().data(), values.data(), values_.back().bytes(),
-                                 cudaMemcpyHostToDevice, stream));
-    COURSE_CHECK(cudaStreamSynchronize(stream));
+    values_.push_back(on_device(values, stream));
+    samples_.push_back(on_device(sample, stream));
   }
 }
 
 std::string References::mismatch(const Arguments& arguments, double* largest_error) const {
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const void* got = arguments.outputs[k];
+    const auto* want = static_cast<const double*>(values_[k].data());
     const Mismatch found =
-        compare(outputs_[k], arguments.outputs[k], static_cast<const double*>(values_[k].data()),
-                tolerances_[k], arguments.stream);
+        samples_[k].bytes() == 0
+            ? compare(outputs_[k], got, want, tolerances_[k], arguments.stream)
+            : compare_sample(outputs_[k], got, want,
+                             static_cast<const std::int64_t*>(samples_[k].data()), counts_[k],
+                             tolerances_[k], arguments.stream);
     if (largest_error) *largest_error = std::max(*largest_error, found.largest_error);
-    if (!found.ok()) return text(found, outputs_[k].count, outputs_[k].name);
+    if (!found.ok()) return text(found, counts_[k], outputs_[k].name);
   }
   return "";
 }

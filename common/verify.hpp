@@ -12,7 +12,7 @@
 
 namespace course {
 
-/// The expected outputs of a problem, on the device.
+/// The expected outputs of a problem, or of the sample that it names, on the device.
 class References {
  public:
   References(const Problem& problem, cudaStream_t stream);
@@ -23,6 +23,8 @@ class References {
   std::vector<Array> outputs_;
   std::vector<Tolerance> tolerances_;
   std::vector<Buffer> values_;
+  std::vector<Buffer> samples_;  // empty buffers where all elements are compared
+  std::vector<std::int64_t> counts_;
 };
 
 /// Device memory for one launch of a version on a problem, in buffers of exactly the right size:

@@ -153,6 +153,7 @@ inline void check_version(const course::Study& study, const course::Version& ver
   int checked = 0, large = 0;
   for (const course::Size& size : study.test_sizes) {
     if (version.takes && !version.takes(size)) continue;
+    if (size.dimensions.front().second > version.needs.max_n) continue;
     const course::MakeProblem& make = version.make ? version.make : study.make;
     const std::int64_t n = elements(size);
     if (n > small_n && (quick || (gpu->simulated && ++large > 1))) continue;

@@ -270,6 +270,22 @@ TYPED_TEST(OnDevice, FillWritesTheValuesOfTheHost) {
   }
 }
 
+TYPED_TEST(OnDevice, FillLeavesOutTheSignsThatTheArrayNames) {
+  COURSE_NEEDS_GPU(gpu);
+  for (const std::int64_t every : {1, 4, 7}) {
+    Array array{"a", 1003, type_of<TypeParam>(), 3};
+    array.magnitude_every = every;
+    const Buffer buffer(static_cast<std::size_t>(array.bytes()));
+    course::fill(array, Input::random, buffer.data(), nullptr);
+    const auto got = to_host<TypeParam>(buffer.data(), array.count);
+    for (std::int64_t i = 0; i < array.count; ++i) {
+      ASSERT_EQ(got[static_cast<std::size_t>(i)],
+                course::value<TypeParam>(Input::random, 3, i, every))
+          << i << ", every " << every;
+    }
+  }
+}
+
 TEST(Fill, StaysInsideItsArray) {
   COURSE_NEEDS_GPU(gpu);
   const Buffer buffer(4 * 1000);
@@ -406,6 +422,32 @@ TEST(Compare, OfNothingIsRight) {
   EXPECT_TRUE(course::compare({"a", 0, Type::f32}, nullptr, nullptr, {0, 0, true}, nullptr).ok());
 }
 
+TYPED_TEST(OnDevice, CompareLooksAtASampleOnly) {
+  COURSE_NEEDS_GPU(gpu);
+  const auto [all, reference] = right<TypeParam>(1003);
+  const std::vector<std::int64_t> sample = {0, 7, 500, 501, 1002};
+  std::vector<double> want;
+  for (const std::int64_t i : sample) want.push_back(reference[static_cast<std::size_t>(i)]);
+  const Buffer device_want = to_device(want), device_sample = to_device(sample);
+  const Array array{"a", 1003, type_of<TypeParam>()};
+  const auto compare = [&](const std::vector<TypeParam>& got) {
+    return course::compare_sample(
+        array, to_device(got).data(), static_cast<const double*>(device_want.data()),
+        static_cast<const std::int64_t*>(device_sample.data()), 5, {0, 0, true}, nullptr);
+  };
+  EXPECT_TRUE(compare(all).ok());
+  auto got = all;
+  for (std::size_t i = 1; i < 7; ++i) got[i] = static_cast<TypeParam>(got[i] + 1);
+  EXPECT_TRUE(compare(got).ok()) << "wrong outside of the sample";
+  got[501] = static_cast<TypeParam>(got[501] + 1);
+  got[1002] = static_cast<TypeParam>(got[1002] + 1);
+  const Mismatch found = compare(got);
+  EXPECT_EQ(found.count, 2u);
+  EXPECT_EQ(found.first, 501) << "the element, not its place in the sample";
+  EXPECT_EQ(found.got, static_cast<double>(got[501]));
+  EXPECT_EQ(found.want, want[3]);
+}
+
 // Buffers
 
 TEST(Buffers, HaveTheSizeAndTheOffset) {
@@ -538,6 +580,30 @@ TEST(Verify, ExpectsToCatchAnElementThatNobodyWrote) {
   expect_failure(copy_but("01_short", 1), *gpu, "1 of 1003 wrong in out, first at 1002");
   expect_failure(copy_but("01_short", 1), *gpu, "tail was never written");
   expect_failure(copy_but("01_nothing", checked_n), *gpu, "1003 of 1003 wrong");
+}
+
+/// A copy of which only the first, one of the middle and the last element are compared.
+class SampledCopy : public CopyProblem {
+ public:
+  using CopyProblem::CopyProblem;
+  std::vector<std::int64_t> sample(int) const override { return {0, n() / 2, n() - 1}; }
+  void expected(int, double* values) const override {
+    for (const std::int64_t i : sample(0)) *values++ = course::value<float>(input(), seed(), i);
+  }
+};
+
+TEST(Verify, ComparesTheSampleOfAProblem) {
+  COURSE_NEEDS_GPU(gpu);
+  const SampledCopy problem(size_n(checked_n), 1, Input::random);
+  const auto verify = [&](std::int64_t wrong) {
+    return course::verify(copy_but("01_sampled", 0, overwrite(true, wrong, 0)), problem, *gpu);
+  };
+  EXPECT_EQ(verify(1).state, Outcome::passed) << verify(1).why;
+  for (const std::int64_t wrong : {std::int64_t{0}, checked_n / 2, checked_n - 1}) {
+    EXPECT_EQ(verify(wrong).state, Outcome::failed);
+    const std::string text = "1 of 3 wrong in out, first at " + std::to_string(wrong) + ": got 0,";
+    EXPECT_TRUE(has(verify(wrong).why, text)) << verify(wrong).why;
+  }
 }
 
 TEST(Verify, CatchesAWriteToAnInput) {

@@ -427,6 +427,25 @@ TYPED_TEST(Inputs, StayInTheirRanges) {
   }
 }
 
+TYPED_TEST(Inputs, LoseTheirSignWhereAsked) {
+  for (const Input input : families) {
+    for (const std::int64_t every : {0, 1, 4, 7}) {
+      std::int64_t changed = 0;
+      for (std::int64_t i = 0; i < 1000; ++i) {
+        const TypeParam plain = course::value<TypeParam>(input, 3, i);
+        const TypeParam got = course::value<TypeParam>(input, 3, i, every);
+        const bool chosen = every > 0 && i % every == every - 1;
+        ASSERT_EQ(got, chosen && plain < TypeParam{0} ? static_cast<TypeParam>(0 - plain) : plain)
+            << name_of(input) << " at " << i << ", every " << every;
+        changed += got != plain;
+      }
+      if (input == Input::random && std::is_floating_point<TypeParam>::value && every > 0) {
+        EXPECT_GT(changed, 1000 / every / 4) << "half of them are below zero";
+      }
+    }
+  }
+}
+
 TEST(InputValues, AreExactAsFloat) {
   for (const Input input : families) {
     for (std::int64_t i = 0; i < 100000; ++i) {

@@ -75,22 +75,25 @@ function(course_objects out prefix hopper)
   set(${out} "${objects}" PARENT_SCOPE)
 endfunction()
 
-# course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [COMPARED ...] [PEER_LIBRARIES ...] [DEMOS ...])
+# course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [COMPARED ...] [PEER_LIBRARIES ...] [DEMOS ...]
+#                [PROGRAMS ...])
 #
 # VERSIONS: .cu files without suffix, built for the chosen architectures. HOPPER: files that need compute capability
 # 9.0, built for 90a alone, and only if the chosen architectures include it. The CPU backend leaves out peers, which are
 # numbered from 90 on, and those of HOPPER that it cannot rewrite; their rows say so. COMPARED: versions that the
 # exercises are compared with. PEER_LIBRARIES: targets that the peers need; without one of them the peers are left out.
-# DEMOS: see course_demos().
+# DEMOS: see course_demos(). PROGRAMS: .cu files without suffix that use the versions, each a program with a main() of
+# its own, which nobody runs as a test.
 # Makes the targets
 #   NAME            the chapter's program
 #   NAME_reference  the reference on the CPU, which needs no CUDA
 #   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists
 #   NAME_exercise_K for each my/K_*.cu
 #   NAME_demo_D     for each D of DEMOS
+#   NAME_P          for each P of PROGRAMS
 #   NAME_mutant_M   CPU backend: for each M of tests/mutants/NN.json, a program with that one version, broken
 function(course_chapter)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "VERSIONS;HOPPER;COMPARED;PEER_LIBRARIES;DEMOS")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "VERSIONS;HOPPER;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
   if(EXISTS "${folder}/reference.cpp")
     add_executable(${ARG_NAME}_reference reference.cpp)
@@ -117,6 +120,11 @@ function(course_chapter)
     course_objects(objects ${ARG_NAME} TRUE ${ARG_HOPPER})
   endif()
 
+  foreach(program ${ARG_PROGRAMS})
+    course_program(${ARG_NAME}_${program} "${program}.cu")
+    target_sources(${ARG_NAME}_${program} PRIVATE ${objects})
+    target_link_libraries(${ARG_NAME}_${program} PRIVATE ${ARG_PEER_LIBRARIES})
+  endforeach()
   add_library(${ARG_NAME}_versions OBJECT versions.cpp)
   target_link_libraries(${ARG_NAME}_versions PUBLIC ${COURSE_LIBRARY})
   list(APPEND objects $<TARGET_OBJECTS:${ARG_NAME}_versions>)
@@ -129,6 +137,11 @@ function(course_chapter)
 
   if(EXISTS "${COURSE_ROOT}/tests/${ARG_NAME}_test.cpp")
     course_chapter_test(${ARG_NAME} "${objects}" "${ARG_PEER_LIBRARIES}")
+    foreach(program ${ARG_PROGRAMS})  # who builds the tests needs these, too
+      if(TARGET ${ARG_NAME}_test)
+        add_dependencies(${ARG_NAME}_test ${ARG_NAME}_${program})
+      endif()
+    endforeach()
   endif()
   course_exercises(${ARG_NAME} ${ARG_COMPARED})
   course_demos(${ARG_NAME} ${ARG_DEMOS})

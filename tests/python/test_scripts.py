@@ -57,6 +57,8 @@ if words == ["--version"]:
 def target_names():
     demos = ["01_vector_add_demo_" + file.stem
              for file in root.glob("chapters/01_vector_add/demos/*.cu")]
+    demos += ["01_vector_add_" + file.stem
+              for file in root.glob("chapters/01_vector_add/[a-z]*.cu")]
     names = ["00_first_steps", "01_vector_add", "01_vector_add_reference", "01_vector_add_test",
              "01_vector_add_mutant_no_guard"]
     return names + demos + ["01_vector_add_exercise_" + file.name[0]
@@ -87,6 +89,8 @@ chapter = root / "chapters" / "01_vector_add"
 files = [file for file in chapter.glob("*.cu") if file.stem not in broken]
 if "exercise" in targets[0]:
     files = list(chapter.glob("my/*.cu"))
+if "_walk" in targets[0]:
+    files = [chapter / "walk.cu"]
 if "_demo_" in targets[0]:
     files = list(chapter.glob("demos/%s.cu" % targets[0].partition("_demo_")[2]))
 code = 0
@@ -650,6 +654,37 @@ class DemoTest(ScriptTest):
     def test_without_gpu_for_an_architecture_it_compiles(self) -> None:
         out = self.run_script("chapters/run", "01", "--demo", "stale", "--arch", "90")
         self.assertIn("stale: compiles; to run it takes a GPU (no NVIDIA driver found).", out)
+
+
+class ProgramTest(ScriptTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("chapters/01_vector_add/walk.cu", "// Goes for a walk.\n")
+
+    def test_builds_and_runs_one_without_a_limit(self) -> None:
+        for patch, where in ((GPU, "cuda-90a"), (NO_GPU, "cpu")):
+            limit = "from course import chapters\nchapters.DEMO_SECONDS = 0\n"
+            out = self.run_script("chapters/run", "01", "--program", "walk", "--", "--far",
+                                  patch=patch + limit)
+            self.assertIn("01_vector_add, program walk: build, run.", out)
+            self.assertTrue(out.endswith("\n01_vector_add_walk --far\n"), out)
+            self.assertTrue((self.root / "build" / where / "bin/01_vector_add_walk").exists())
+        self.assertFalse(self.results(), "a program is no measurement")
+        self.run_script("chapters/run", "01", "--program", "walk", EXIT="2", code=2)
+
+    def test_names_what_there_is(self) -> None:
+        out = self.run_script("chapters/run", "01", "--program", "list")
+        self.assertEqual("  walk  Goes for a walk.\n", out)
+        out = self.run_script("chapters/run", "01", "--program", "02_two", code=2)
+        self.assertEqual("chapters/run: 01_vector_add has no program '02_two'; there are:\n"
+                         "  walk  Goes for a walk.\n", out)
+        self.assertEqual([], self.calls(), "nothing is built for a wrong name")
+        out = self.run_script("chapters/run", "00", "--program", "list")
+        self.assertEqual("00_first_steps has no programs\n", out)
+        out = self.run_script("chapters/run", "00", "01", "--program", "walk", code=2)
+        self.assertEqual("chapters/run: --program works on one chapter at a time\n", out)
+        out = self.run_script("chapters/run", "01", "--program", "walk", "--demo", "x", code=2)
+        self.assertEqual("chapters/run: --demo and --program: one of them\n", out)
 
 
 class RecordTest(ScriptTest):

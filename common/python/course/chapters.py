@@ -142,25 +142,30 @@ def solution(chapter: Chapter, number: int) -> Path:
     return found[number]
 
 
-def demos(chapter: Chapter) -> Dict[str, str]:
-    """The chapter's demos, each with its first line, which says what it shows."""
+# Files with a main() of their own: demos in a folder, programs beside the versions, which have
+# numbers.
+SINGLE = {"demo": "demos/*.cu", "program": "[a-z]*.cu"}
+
+
+def singles(chapter: Chapter, kind: str) -> Dict[str, str]:
+    """The chapter's demos or programs, each with its first line, which says what it shows."""
     return {file.stem: file.read_text(encoding="utf-8").partition("\n")[0].lstrip("/ ")
-            for file in sorted((chapter.path / "demos").glob("*.cu"))}
+            for file in sorted(chapter.path.glob(SINGLE[kind]))}
 
 
-def list_of_demos(chapter: Chapter) -> str:
-    known = demos(chapter)
+def list_of_singles(chapter: Chapter, kind: str) -> str:
+    known = singles(chapter, kind)
     width = max(map(len, known), default=0)
     return "\n".join(f"  {name:<{width}}  {shows}" for name, shows in known.items())
 
 
-def check_demo(chapter: Chapter, name: str) -> None:
-    """A Problem that lists the demos, if there is none of this name."""
-    if not demos(chapter):
-        raise Problem(f"{chapter.name} has no demos", 2)
-    if name not in demos(chapter):
-        raise Problem(f"{chapter.name} has no demo '{name}'; there are:\n"
-                      f"{list_of_demos(chapter)}", 2)
+def check_single(chapter: Chapter, kind: str, name: str) -> None:
+    """A Problem that lists the demos or programs, if there is none of this name."""
+    if not singles(chapter, kind):
+        raise Problem(f"{chapter.name} has no {kind}s", 2)
+    if name not in singles(chapter, kind):
+        raise Problem(f"{chapter.name} has no {kind} '{name}'; there are:\n"
+                      f"{list_of_singles(chapter, kind)}", 2)
 
 
 def git(*arguments: str) -> Optional[str]:

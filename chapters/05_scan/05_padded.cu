@@ -1,0 +1,130 @@
+// Idea: leave one word free after every 32. What stands a power of two apart then falls into
+//   different banks.
+// Predicts: one or two wavefronts a request where there were up to 32. Steps, barriers and idle
+//   threads stay as they are.
+// Still wrong: twenty steps with a barrier each for a tile, most of them with a handful of threads.
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace padded {
+
+constexpr int block_size = 512;
+constexpr int tile = 2 * block_size;  // elements
+
+/// Where element k of a tile lies: after every 32 one is left free, so that what stands a power of
+/// two apart falls into different banks.
+__device__ int at(int k) { return k + k / 32; }
+
+/// Each thread brings elements t and t + block_size of a tile, and gets the sums of all elements
+/// before each; returns the tile's sum. All threads of the block must call.
+template <class T>
+__device__ T block_scan(T& x, T& y) {
+  __shared__ T s[tile + tile / 32];
+  const int t = static_cast<int>(threadIdx.x);
+  s[at(t)] = x;
+  s[at(t + block_size)] = y;
+  for (int step = 1; step < tile; step *= 2) {  // up: sums of pairs, of fours, ...
+    __syncthreads();
+    const int right = (2 * t + 2) * step - 1;
+    if (right < tile) s[at(right)] += s[at(right - step)];
+  }
+  __syncthreads();
+  const T sum = s[at(tile - 1)];
+  __syncthreads();
+  if (t == 0) s[at(tile - 1)] = 0;
+  for (int step = tile / 2; step > 0; step /= 2) {  // down: what comes before each half
+    __syncthreads();
+    const int right = (2 * t + 2) * step - 1;
+    if (right < tile) {
+      const T left = s[at(right - step)];
+      s[at(right - step)] = s[at(right)];
+      s[at(right)] += left;
+    }
+  }
+  __syncthreads();
+  x = s[at(t)];
+  y = s[at(t + block_size)];
+  return sum;
+}
+
+/// Scans each tile on its own; sums[b] = the sum of tile b, unless sums is nullptr.
+template <bool exclusive, class T>
+__global__ void scan_tiles(const T* in, T* out, T* sums, std::int64_t n) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * tile + threadIdx.x, j = i + block_size;
+  const T x = i < n ? in[i] : T{0}, y = j < n ? in[j] : T{0};
+  T before_x = x, before_y = y;
+  const T sum = block_scan(before_x, before_y);
+  if (i < n) out[i] = exclusive ? before_x : before_x + x;
+  if (j < n) out[j] = exclusive ? before_y : before_y + y;
+  if (sums != nullptr && threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+/// Adds to each tile what comes before it; sums: scanned, exclusive.
+template <class T>
+__global__ void add_before(const T* sums, T* out, std::int64_t n) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * tile + threadIdx.x, j = i + block_size;
+  if (i < n) out[i] += sums[blockIdx.x];
+  if (j < n) out[j] += sums[blockIdx.x];
+}
+
+/// Elements of scratch memory: the sums of the tiles, the sums of the sums' tiles, and so on.
+inline std::int64_t sums_for(std::int64_t n) {
+  std::int64_t sums = 1;  // never none: no workspace means a question
+  while (n > tile) sums += n = (n + tile - 1) / tile;
+  return sums;
+}
+
+/// Scans n elements, with as many of scratch memory as sums_for(n) says.
+template <bool exclusive, class T>
+cudaError_t scan_levels(T* sums, const T* in, T* out, std::int64_t n, cudaStream_t stream) {
+  const std::int64_t tiles = (n + tile - 1) / tile;
+  const auto blocks = static_cast<unsigned>(tiles);
+  scan_tiles<exclusive><<<blocks, block_size, 0, stream>>>(in, out, tiles > 1 ? sums : nullptr, n);
+  if (cudaError_t error = cudaGetLastError()) return error;
+  if (tiles == 1) return cudaSuccess;
+  if (cudaError_t error = scan_levels<true>(sums + tiles, sums, sums, tiles, stream)) return error;
+  add_before<<<blocks, block_size, 0, stream>>>(sums, out, n);
+  return cudaGetLastError();
+}
+
+/// out[i] = in[0] + ... + in[i], or with `exclusive` in[0] + ... + in[i - 1], which is 0 for i = 0.
+/// Device pointers; out may be in. With workspace == nullptr: only writes the bytes of scratch
+/// memory that it needs. \returns cudaErrorInvalidValue for too little of it, or the error of a
+/// launch.
+template <bool exclusive, class T>
+cudaError_t scan_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
+                    std::int64_t n, cudaStream_t stream) {
+  const std::size_t needed = static_cast<std::size_t>(sums_for(n)) * sizeof(T);
+  if (workspace == nullptr) {
+    workspace_bytes = needed;
+    return cudaSuccess;
+  }
+  if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (n == 0) return cudaSuccess;
+  return scan_levels<exclusive>(static_cast<T*>(workspace), in, out, n, stream);
+}
+
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
+                      std::int64_t n, cudaStream_t stream) {
+  return scan_of<false>(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
+                      std::int64_t n, cudaStream_t stream) {
+  return scan_of<true>(workspace, workspace_bytes, in, out, n, stream);
+}
+
+/// Modulo 2^32, as the next.
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                      unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return scan_of<false>(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                      unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return scan_of<true>(workspace, workspace_bytes, in, out, n, stream);
+}
+
+}  // namespace padded

@@ -1,0 +1,161 @@
+// Idea: one pass. A block scans its tile in registers, waits until the block before has published
+//   the sum of everything up to its end, adds its own tile's sum, publishes that, and stores.
+// Predicts: read once, write once: 8 bytes an element, the least there is. But the tiles form a
+//   chain: each link is a trip through the L2 cache there and back, one after the other.
+// Still wrong: that chain. 2^28 elements are 65536 links, of more than half a microsecond each.
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <cuda/atomic>
+
+namespace chained {
+
+constexpr int block_size = 512;
+constexpr int warps = block_size / 32;
+constexpr int rows = 8;                  // of 32 elements that a warp scans, one after the other
+constexpr int tile = block_size * rows;  // elements
+
+/// What blocks hand to each other: a sum, and in the same word whether it is there. Nobody can see
+/// the one without the other, and there is nothing else to order: relaxed is enough.
+using Word = std::uint64_t;
+using Shared = cuda::atomic_ref<Word, cuda::thread_scope_device>;
+
+template <class T>
+__device__ void publish(Word* at, T sum) {
+  static_assert(sizeof(T) == 4, "the other half of a word is the mark");
+  std::uint32_t bits;
+  std::memcpy(&bits, &sum, sizeof bits);
+  Shared(*at).store(Word{1} << 32 | bits, cuda::memory_order_relaxed);
+}
+
+/// The sum at a word, as soon as it is there.
+template <class T>
+__device__ T wait_for(Word* at) {
+  Word word = 0;
+  while (word >> 32 == 0) word = Shared(*at).load(cuda::memory_order_relaxed);
+  const auto bits = static_cast<std::uint32_t>(word);
+  T sum;
+  std::memcpy(&sum, &bits, sizeof sum);
+  return sum;
+}
+
+/// Lane k gets the sum of x of lanes 0 to k; all 32 lanes must call.
+template <class T>
+__device__ T warp_scan(T x) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  for (int step = 1; step < 32; step *= 2) {
+    const T left = __shfl_up_sync(0xffffffffu, x, step);
+    if (lane >= step) x += left;
+  }
+  return x;
+}
+
+/// Each thread brings an element of each row of its warp, and gets their sums up to there (with
+/// `exclusive`: up to the element before). Returns the tile's sum. All threads must call.
+template <bool exclusive, class T>
+__device__ T block_scan(T (&x)[rows]) {
+  __shared__ T s[warps];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  T carry = 0;  // the rows so far
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    const T upto = warp_scan(x[r]);
+    const T left = __shfl_up_sync(0xffffffffu, upto, 1);
+    x[r] = carry + (!exclusive ? upto : lane > 0 ? left : T{0});
+    carry += __shfl_sync(0xffffffffu, upto, 31);
+  }
+  if (lane == 0) s[warp] = carry;
+  __syncthreads();
+  if (warp == 0) {
+    const T upto = warp_scan(lane < warps ? s[lane] : T{0});
+    if (lane < warps) s[lane] = upto;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    if (warp > 0) x[r] += s[warp - 1];
+  }
+  return s[warps - 1];
+}
+
+/// The first element of this thread; row r is 32 r further on.
+__device__ std::int64_t first_element(std::int64_t tile_number) {
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  return tile_number * tile + warp * (rows * 32) + lane;
+}
+
+/// words: one for each tile, all zero, behind the number of the next tile. Tiles are numbered as
+/// blocks start, so that nobody waits for a block that has not started.
+template <bool exclusive, class T>
+__global__ void __launch_bounds__(block_size)
+    scan_tiles(const T* in, T* out, unsigned* next, Word* words, std::int64_t n) {
+  __shared__ unsigned number_of_block;
+  __shared__ T before_of_block;
+  if (threadIdx.x == 0) number_of_block = atomicAdd(next, 1u);
+  __syncthreads();
+  const int number = static_cast<int>(number_of_block);
+  const std::int64_t first = first_element(number);
+  T x[rows];
+#pragma unroll
+  for (int r = 0; r < rows; ++r) x[r] = first + r * 32 < n ? in[first + r * 32] : T{0};
+  const T sum = block_scan<exclusive>(x);
+  if (threadIdx.x == 0) {
+    const T before = number > 0 ? wait_for<T>(words + number - 1) : T{0};
+    publish(words + number, before + sum);
+    before_of_block = before;
+  }
+  __syncthreads();
+  const T before = before_of_block;
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    if (first + r * 32 < n) out[first + r * 32] = before + x[r];
+  }
+}
+
+/// out[i] = in[0] + ... + in[i], or with `exclusive` in[0] + ... + in[i - 1], which is 0 for i = 0.
+/// Device pointers; out may be in. With workspace == nullptr: only writes the bytes of scratch
+/// memory that it needs. \returns cudaErrorInvalidValue for too little of it, or the error of a
+/// launch.
+template <bool exclusive, class T>
+cudaError_t scan_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
+                    std::int64_t n, cudaStream_t stream) {
+  const std::int64_t tiles = (n + tile - 1) / tile;
+  const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
+  if (workspace == nullptr) {
+    workspace_bytes = needed;
+    return cudaSuccess;
+  }
+  if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (n == 0) return cudaSuccess;
+  if (cudaError_t error = cudaMemsetAsync(workspace, 0, needed, stream)) return error;
+  unsigned* const next = static_cast<unsigned*>(workspace);
+  Word* const words = static_cast<Word*>(workspace) + 1;
+  scan_tiles<exclusive>
+      <<<static_cast<unsigned>(tiles), block_size, 0, stream>>>(in, out, next, words, n);
+  return cudaGetLastError();
+}
+
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
+                      std::int64_t n, cudaStream_t stream) {
+  return scan_of<false>(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
+                      std::int64_t n, cudaStream_t stream) {
+  return scan_of<true>(workspace, workspace_bytes, in, out, n, stream);
+}
+
+/// Modulo 2^32, as the next.
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                      unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return scan_of<false>(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                      unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return scan_of<true>(workspace, workspace_bytes, in, out, n, stream);
+}
+
+}  // namespace chained

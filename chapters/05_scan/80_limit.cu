@@ -1,0 +1,633 @@
+// The record, after the readable ladder ended. Needs compute capability 9.0; chapters 09 and 10
+//   teach what it uses.
+// Idea: nobody waits for a prefix. Blocks publish the sums of their tiles long before they need to
+//   know what comes before; each block adds up all sums itself, as they come in. Warps have roles:
+//   load tiles ahead, add them up, publish, gather the sums of others, scan and store.
+// Predicts: a sum is public before anybody asks for it, so that memory is all there is to wait for:
+//   nearly a copy's time. Small arrays: one tile a block, and one look at all sums.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <cuda/atomic>
+#include <cuda/ptx>
+
+namespace limit {
+
+namespace ptx = cuda::ptx;
+
+constexpr unsigned all_lanes = 0xffffffffu;
+constexpr int group = 256;  // threads that add tiles up; as many scan them
+constexpr int group_warps = group / 32;
+constexpr int block_size = 2 * group + 96;  // and three warps: load, publish, gather
+constexpr int large_rows = 11;              // vectors of a thread: tiles of 44 KiB
+constexpr int large_stages = 5;             // tiles on their way through a block
+constexpr int sums_a_lane = 5;              // of other tiles, that a lane reads at once
+
+/// Elements that one instruction loads.
+template <class T>
+struct alignas(16) Vector {
+  static constexpr int size = 16 / sizeof(T);
+  T x[size];
+};
+
+/// A sum that blocks hand to each other, with the mark that it is there in the same word, so that
+/// nobody sees the one without the other. Sums of 8 bytes take two words.
+using Word = std::uint64_t;
+
+template <class T>
+constexpr int words_of = static_cast<int>(sizeof(T) / 4);
+
+template <class T>
+__device__ void publish(Word* at, T sum) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one or two words");
+  std::uint32_t half[words_of<T>];
+  std::memcpy(half, &sum, sizeof sum);
+  for (int k = 0; k < words_of<T>; ++k) {
+    cuda::atomic_ref<Word, cuda::thread_scope_device> word(at[k]);
+    word.store(Word{1} << 32 | half[k], cuda::memory_order_relaxed);
+  }
+}
+
+/// True if the sum is there.
+template <class T>
+__device__ bool is_public(Word* at, T* sum) {
+  std::uint32_t half[words_of<T>];
+  bool there = true;
+  for (int k = 0; k < words_of<T>; ++k) {
+    cuda::atomic_ref<Word, cuda::thread_scope_device> word(at[k]);
+    const Word now = word.load(cuda::memory_order_relaxed);
+    there = there && now >> 32 != 0;
+    half[k] = static_cast<std::uint32_t>(now);
+  }
+  std::memcpy(sum, half, sizeof *sum);
+  return there;
+}
+
+/// Lane k gets x[0] op ... op x[k]; all 32 lanes must call.
+template <class T, class Op>
+__device__ T warp_scan(T x, int lane, Op op) {
+  for (int step = 1; step < 32; step *= 2) {
+    const T before = __shfl_up_sync(all_lanes, x, step);
+    if (lane >= step) x = op(before, x);
+  }
+  return x;
+}
+
+/// All lanes get x[0] op ... op x[lanes - 1], in this order; all 32 lanes must call.
+template <class T, class Op>
+__device__ T warp_reduce(T x, int lane, int lanes, Op op) {
+  for (int step = 1; step < 32; step *= 2) {
+    const T behind = __shfl_down_sync(all_lanes, x, step);
+    if (lane + step < lanes) x = op(x, behind);
+  }
+  return __shfl_sync(all_lanes, x, 0);
+}
+
+__device__ void wait_for(std::uint64_t* barrier, int round) {
+  while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cta, barrier, round & 1)) {
+  }
+}
+
+__device__ void arrive(std::uint64_t* barrier) {
+  ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cta, ptx::space_shared, barrier);
+}
+
+/// One tile on its way through the block. Each barrier completes once a round.
+template <class T, int rows>
+struct Stage {
+  static constexpr int tile = group * rows * Vector<T>::size;  // elements
+  Vector<T> data[group * rows];
+  std::uint64_t loaded, added, known, free;
+  int number;             // of the tile; -1: no more
+  T sums[group_warps];    // of each warp's part
+  T before[group_warps];  // all that comes before each warp's part
+};
+
+template <class T, int rows, int stages>
+struct Ring {
+  Stage<T, rows> stage[stages];
+  __device__ Stage<T, rows>& operator[](int k) { return stage[k % stages]; }
+};
+
+/// How many elements the tile has: only the last may not be full.
+template <class T, int rows>
+__device__ int elements_of(int number, std::int64_t n) {
+  const std::int64_t left = n - std::int64_t{number} * Stage<T, rows>::tile;
+  return left < Stage<T, rows>::tile ? static_cast<int>(left) : Stage<T, rows>::tile;
+}
+
+/// Vector r of this thread's part of a tile: `rows` vectors, one behind the other. `rows` is odd,
+/// so that the lanes of a warp are in different banks. What lies behind the array's end does not
+/// matter: it is never combined with what comes before.
+template <class T, int rows>
+__device__ Vector<T> vector_of(const Stage<T, rows>& stage, int thread, int r, int count) {
+  const int at = thread * rows + r;
+  if (count == Stage<T, rows>::tile) return stage.data[at];
+  Vector<T> v{};
+  for (int k = 0; k < Vector<T>::size; ++k) {
+    if (at * Vector<T>::size + k < count) v.x[k] = stage.data[at].x[k];
+  }
+  return v;
+}
+
+/// Loads tiles as their numbers are drawn: who draws a number is running, so that nobody ever waits
+/// for a block that has not started.
+template <class T, int rows, int stages>
+__device__ void load_tiles(Ring<T, rows, stages>& ring, const T* in, std::int64_t n, int tiles,
+                           unsigned* next) {
+  constexpr int tile = Stage<T, rows>::tile, size = Vector<T>::size;
+  for (int k = 0;; ++k) {
+    Stage<T, rows>& stage = ring[k];
+    if (k >= stages) wait_for(&stage.free, k / stages - 1);
+    const unsigned number = atomicAdd(next, 1u);
+    const bool more = number < static_cast<unsigned>(tiles);
+    stage.number = more ? static_cast<int>(number) : -1;
+    if (!more) return arrive(&stage.loaded);
+    const T* from = in + std::int64_t{number} * tile;
+    const int count = elements_of<T, rows>(stage.number, n);
+    const unsigned bytes = static_cast<unsigned>(count / size) * 16;
+    T* const data = &stage.data[0].x[0];
+    for (int i = count / size * size; i < count; ++i) data[i] = from[i];
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                   &stage.loaded, bytes);
+    if (bytes > 0) {
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, data, from, bytes, &stage.loaded);
+    }
+  }
+}
+
+/// The sum of each warp's part, in order.
+template <class T, int rows, int stages, class Op>
+__device__ void add_tiles(Ring<T, rows, stages>& ring, std::int64_t n, int thread, Op op) {
+  const int warp = thread / 32, lane = thread % 32;
+  for (int k = 0;; ++k) {
+    Stage<T, rows>& stage = ring[k];
+    wait_for(&stage.loaded, k / stages);
+    if (stage.number < 0) return;
+    const int count = elements_of<T, rows>(stage.number, n);
+    T sum{};
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      const Vector<T> v = vector_of(stage, thread, r, count);
+      T x = v.x[0];
+      for (int i = 1; i < Vector<T>::size; ++i) x = op(x, v.x[i]);
+      sum = r == 0 ? x : op(sum, x);
+    }
+    sum = warp_reduce(sum, lane, 32, op);
+    if (lane == 0) {
+      stage.sums[warp] = sum;
+      arrive(&stage.added);
+    }
+  }
+}
+
+/// Makes each tile's sum public.
+template <class T, int rows, int stages, class Op>
+__device__ void publish_sums(Ring<T, rows, stages>& ring, Word* sums, int lane, Op op) {
+  for (int k = 0;; ++k) {
+    Stage<T, rows>& stage = ring[k];
+    wait_for(&stage.loaded, k / stages);
+    if (stage.number < 0) return;
+    wait_for(&stage.added, k / stages);
+    const T x = lane < group_warps ? stage.sums[lane] : T{};
+    const T sum = warp_reduce(x, lane, group_warps, op);
+    if (lane == 0) {
+      publish(sums + std::int64_t{stage.number} * words_of<T>, sum);
+      arrive(&stage.free);
+    }
+  }
+}
+
+/// All lanes get sum op the sums of tiles [first, last), in order, as soon as all are public.
+template <class T, class Op>
+__device__ T gather(T sum, bool have, Word* sums, int first, int last, int lane, Op op) {
+  for (; first < last; first += 32 * sums_a_lane) {
+    const int mine = min(max(last - first - lane * sums_a_lane, 0), sums_a_lane);
+    Word* const from = sums + std::int64_t{first + lane * sums_a_lane} * words_of<T>;
+    T x[sums_a_lane];
+    bool there[sums_a_lane] = {};
+    bool all = false;
+    while (!__all_sync(all_lanes, all)) {
+      all = true;
+#pragma unroll
+      for (int k = 0; k < sums_a_lane; ++k) {
+        if (k < mine && !there[k]) there[k] = is_public(from + k * words_of<T>, &x[k]);
+        all = all && (k >= mine || there[k]);
+      }
+    }
+    T total = x[0];
+#pragma unroll
+    for (int k = 1; k < sums_a_lane; ++k) {
+      if (k < mine) total = op(total, x[k]);
+    }
+    const int lanes = min((last - first + sums_a_lane - 1) / sums_a_lane, 32);
+    total = warp_reduce(total, lane, lanes, op);
+    sum = have ? op(sum, total) : total;
+    have = true;
+  }
+  return sum;
+}
+
+/// Finds what comes before each warp's part of each of this block's tiles.
+template <bool exclusive, class T, int rows, int stages, class Op>
+__device__ void find_prefixes(Ring<T, rows, stages>& ring, Word* sums, T initial, int lane, Op op) {
+  T prefix = initial;
+  bool have = exclusive;
+  int next = 0;  // the first tile that is not in prefix
+  for (int k = 0;; ++k) {
+    Stage<T, rows>& stage = ring[k];
+    wait_for(&stage.loaded, k / stages);
+    const int number = stage.number;
+    if (number < 0) return;
+    prefix = gather(prefix, have, sums, next, number, lane, op);
+    have = have || number > next;
+    wait_for(&stage.added, k / stages);
+    const T x = lane < group_warps ? stage.sums[lane] : T{};
+    const T upto = warp_scan(x, lane, op);
+    const T before = __shfl_up_sync(all_lanes, upto, 1);
+    if (lane < group_warps) {
+      stage.before[lane] = lane == 0 ? prefix : have ? op(prefix, before) : before;
+    }
+    __syncwarp();
+    if (lane == 0) arrive(&stage.known);
+    const T total = __shfl_sync(all_lanes, upto, group_warps - 1);
+    prefix = have ? op(prefix, total) : total;
+    have = true;
+    next = number + 1;
+  }
+}
+
+/// Scans tiles, puts the results in their places in shared memory, and stores them from there.
+template <bool exclusive, class T, int rows, int stages, class Op>
+__device__ void scan_tiles(Ring<T, rows, stages>& ring, T* out, std::int64_t n, int thread, Op op) {
+  constexpr int size = Vector<T>::size, last = size - 1;
+  const int warp = thread / 32, lane = thread % 32;
+  for (int k = 0;; ++k) {
+    Stage<T, rows>& stage = ring[k];
+    wait_for(&stage.loaded, k / stages);
+    const int number = stage.number;
+    if (number < 0) return;
+    const int count = elements_of<T, rows>(number, n);
+    Vector<T> v[rows];
+    T upto{};  // this element, of the thread's
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      v[r] = vector_of(stage, thread, r, count);
+#pragma unroll
+      for (int i = 0; i < size; ++i) {
+        upto = r == 0 && i == 0 ? v[r].x[i] : op(upto, v[r].x[i]);
+        v[r].x[i] = upto;
+      }
+    }
+    T before = __shfl_up_sync(all_lanes, warp_scan(upto, lane, op), 1);
+    wait_for(&stage.known, k / stages);
+    const bool have = exclusive || number > 0 || warp > 0;  // anything before the warp's part
+    if (have) before = lane == 0 ? stage.before[warp] : op(stage.before[warp], before);
+    const bool first = !have && lane == 0;
+#pragma unroll
+    for (int r = rows - 1; r >= 0; --r) {
+      Vector<T> y;
+#pragma unroll
+      for (int i = 0; i < size; ++i) {
+        if (!exclusive) {
+          y.x[i] = first ? v[r].x[i] : op(before, v[r].x[i]);
+        } else if (r == 0 && i == 0) {
+          y.x[i] = before;
+        } else {
+          y.x[i] = op(before, i > 0 ? v[r].x[i > 0 ? i - 1 : 0] : v[r > 0 ? r - 1 : 0].x[last]);
+        }
+      }
+      stage.data[thread * rows + r] = y;
+    }
+    T* const to = out + std::int64_t{number} * Stage<T, rows>::tile;
+    const int part = 32 * rows;  // vectors of a warp
+    __syncwarp();
+    if (count == Stage<T, rows>::tile) {
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+        const int at = warp * part + r * 32 + lane;
+        __stcs(reinterpret_cast<uint4*>(to) + at, reinterpret_cast<const uint4&>(stage.data[at]));
+      }
+    } else {
+      const T* const results = &stage.data[0].x[0];
+      const int end = min((warp + 1) * part * size, count);
+      for (int i = warp * part * size + lane; i < end; i += 32) to[i] = results[i];
+    }
+    __syncwarp();
+    if (lane == 0) arrive(&stage.free);
+  }
+}
+
+/// Clears the workspace of a scan: the next tile's number, then the tiles' sums.
+__global__ void clear(Word* words, std::int64_t count) {
+  cudaTriggerProgrammaticLaunchCompletion();  // the scan may get ready
+  cudaGridDependencySynchronize();            // who used the words before is done
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) words[i] = 0;
+}
+
+/// One block an SM, or fewer. words: cleared.
+template <bool exclusive, int rows, int stages, class T, class Op>
+__global__ void __launch_bounds__(block_size, 1)
+    scan(const T* in, T* out, Word* words, std::int64_t n, int tiles, Op op, T initial) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  auto& ring = *reinterpret_cast<Ring<T, rows, stages>*>(memory);
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  cudaTriggerProgrammaticLaunchCompletion();
+  if (threadIdx.x < stages) {
+    Stage<T, rows>& stage = ring[static_cast<int>(threadIdx.x)];
+    ptx::mbarrier_init(&stage.loaded, 1);
+    ptx::mbarrier_init(&stage.added, group_warps);
+    ptx::mbarrier_init(&stage.known, 1);
+    ptx::mbarrier_init(&stage.free, group_warps + 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+  }
+  __syncthreads();
+  cudaGridDependencySynchronize();  // the words are cleared, and the input is there
+  unsigned* const next = reinterpret_cast<unsigned*>(words);
+  Word* const sums = words + 1;
+  if (warp < group_warps) {
+    scan_tiles<exclusive>(ring, out, n, static_cast<int>(threadIdx.x), op);
+  } else if (warp < 2 * group_warps) {
+    add_tiles(ring, n, static_cast<int>(threadIdx.x) - group, op);
+  } else if (warp == 2 * group_warps) {
+    if (lane == 0) load_tiles(ring, in, n, tiles, next);
+  } else if (warp == 2 * group_warps + 1) {
+    publish_sums(ring, sums, lane, op);
+  } else {
+    find_prefixes<exclusive>(ring, sums, initial, lane, op);
+  }
+}
+
+constexpr int small_block = 512;
+constexpr int small_warps = small_block / 32;
+template <class T, int rows>
+constexpr int small_tile = small_block* rows* Vector<T>::size;  // elements
+
+/// A tile a block, in registers: for so few tiles that one or two looks find the sums of all.
+/// words: cleared.
+template <bool exclusive, int rows, class T, class Op>
+__global__ void __launch_bounds__(small_block, 1)
+    scan_once(const T* in, T* out, Word* words, std::int64_t n, Op op, T initial) {
+  constexpr int size = Vector<T>::size;
+  __shared__ int number_of_block;
+  __shared__ T sums[small_warps];  // of each warp; then what comes before it
+  const int t = static_cast<int>(threadIdx.x), warp = t / 32, lane = t % 32;
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+  if (t == 0) number_of_block = static_cast<int>(atomicAdd(reinterpret_cast<unsigned*>(words), 1u));
+  __syncthreads();
+  const int number = number_of_block;
+  const std::int64_t start =
+      std::int64_t{number} * small_tile<T, rows> + (warp * rows * 32 + lane) * size;
+  Vector<T> v[rows];
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    const std::int64_t i = start + r * 32 * size;
+    if (i + size <= n) {
+      reinterpret_cast<uint4&>(v[r]) = __ldcs(reinterpret_cast<const uint4*>(in + i));
+    } else {
+      for (int k = 0; k < size; ++k) v[r].x[k] = i + k < n ? in[i + k] : T{};
+    }
+  }
+  T before[rows], carry{};
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    for (int i = 1; i < size; ++i) v[r].x[i] = op(v[r].x[i - 1], v[r].x[i]);
+    const T upto = warp_scan(v[r].x[size - 1], lane, op);
+    const T left = __shfl_up_sync(all_lanes, upto, 1);
+    const T row = __shfl_sync(all_lanes, upto, 31);
+    before[r] = r == 0 ? left : lane == 0 ? carry : op(carry, left);
+    carry = r == 0 ? row : op(carry, row);
+  }
+  if (lane == 0) sums[warp] = carry;
+  __syncthreads();
+  if (warp == 0) {
+    const T x = lane < small_warps ? sums[lane] : T{};
+    const T upto = warp_scan(x, lane, op);
+    const T left = __shfl_up_sync(all_lanes, upto, 1);
+    if (lane == small_warps - 1) publish(words + 1 + std::int64_t{number} * words_of<T>, upto);
+    const bool have = exclusive || number > 0;
+    const T prefix = gather(initial, exclusive, words + 1, 0, number, lane, op);
+    if (lane < small_warps) sums[lane] = lane == 0 ? prefix : have ? op(prefix, left) : left;
+  }
+  __syncthreads();
+  const bool have = exclusive || number > 0 || warp > 0;
+  const T prefix = sums[warp];
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    const bool first = r == 0 && lane == 0;
+    T x = before[r];
+    if (have) x = first ? prefix : op(prefix, x);
+    Vector<T> y;
+    for (int i = 0; i < size; ++i) {
+      const T upto = have || !first ? op(x, v[r].x[i]) : v[r].x[i];
+      if (!exclusive)
+        y.x[i] = upto;
+      else
+        y.x[i] = i == 0 ? x : op(x, v[r].x[i - 1]);
+    }
+    const std::int64_t i = start + r * 32 * size;
+    if (i + size <= n) {
+      __stcs(reinterpret_cast<uint4*>(out + i), reinterpret_cast<uint4&>(y));
+    } else {
+      for (int k = 0; k < size && i + k < n; ++k) out[i + k] = y.x[k];
+    }
+  }
+}
+
+/// A launch that may begin before the kernel in front of it in the stream has ended; the kernel
+/// waits by itself.
+struct Launch {
+  cudaLaunchAttribute attribute = {};
+  cudaLaunchConfig_t config = {};
+  Launch(std::int64_t blocks, int threads, std::size_t shared_bytes, cudaStream_t stream) {
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(static_cast<unsigned>(threads));
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
+  Launch(const Launch&) = delete;  // config points into it
+};
+
+/// How a scan of n elements is done: by which kernel, in how many tiles.
+template <class T>
+struct Plan {
+  enum Kernel { tiny, small, large };
+  Kernel kernel;
+  std::int64_t tiles, words;
+  Plan(std::int64_t n, Kernel by) : kernel(by) {
+    const std::int64_t tile = kernel == tiny    ? small_tile<T, 2>
+                              : kernel == small ? small_tile<T, 8>
+                                                : Stage<T, large_rows>::tile;
+    tiles = (n + tile - 1) / tile;
+    words = 1 + tiles * words_of<T>;
+  }
+};
+
+/// The fastest kernel for n elements.
+template <class T>
+Plan<T> plan_for(std::int64_t n) {
+  const std::int64_t bytes = n * static_cast<std::int64_t>(sizeof(T));
+  return {n, bytes <= 1 << 20 ? Plan<T>::tiny : bytes <= 1 << 24 ? Plan<T>::small : Plan<T>::large};
+}
+
+template <bool exclusive, int rows, class T, class Op>
+cudaError_t scan_small(Word* words, const T* in, T* out, std::int64_t n, std::int64_t tiles, Op op,
+                       T initial, cudaStream_t stream) {
+  const Launch launch(tiles, small_block, 0, stream);
+  return cudaLaunchKernelEx(&launch.config, scan_once<exclusive, rows, T, Op>, in, out, words, n,
+                            op, initial);
+}
+
+template <bool exclusive, class T, class Op>
+cudaError_t scan_large(Word* words, const T* in, T* out, std::int64_t n, std::int64_t tiles, Op op,
+                       T initial, cudaStream_t stream) {
+  constexpr auto kernel = scan<exclusive, large_rows, large_stages, T, Op>;
+  constexpr int shared_bytes = sizeof(Ring<T, large_rows, large_stages>);
+  int device = 0, sms = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device))
+    return error;
+  if (cudaError_t error =
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes))
+    return error;
+  const Launch launch(std::min<std::int64_t>(tiles, sms), block_size, shared_bytes, stream);
+  return cudaLaunchKernelEx(&launch.config, kernel, in, out, words, n, static_cast<int>(tiles), op,
+                            initial);
+}
+
+/// out[i] = in[0] op ... op in[i], or with `exclusive` initial op in[0] op ... op in[i - 1]. op:
+/// associative; it need not be commutative nor have a neutral element. T: 4 or 8 bytes. Device
+/// pointers, arrays aligned to 16 bytes; out may be in. With workspace == nullptr: only writes the
+/// bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it, or
+/// the error of a launch.
+template <bool exclusive, class T, class Op>
+cudaError_t scan_with(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
+                      std::int64_t n, Op op, T initial, cudaStream_t stream, Plan<T> plan) {
+  const std::size_t needed = static_cast<std::size_t>(plan.words) * sizeof(Word);
+  if (workspace == nullptr) {
+    workspace_bytes = needed;
+    return cudaSuccess;
+  }
+  if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (n == 0) return cudaSuccess;
+  Word* const words = static_cast<Word*>(workspace);
+  const Launch launch((plan.words + 255) / 256, 256, 0, stream);
+  if (cudaError_t error = cudaLaunchKernelEx(&launch.config, clear, words, plan.words))
+    return error;
+  if (plan.kernel == plan.tiny)
+    return scan_small<exclusive, 2>(words, in, out, n, plan.tiles, op, initial, stream);
+  if (plan.kernel == plan.small)
+    return scan_small<exclusive, 8>(words, in, out, n, plan.tiles, op, initial, stream);
+  return scan_large<exclusive>(words, in, out, n, plan.tiles, op, initial, stream);
+}
+
+struct Sum {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+/// The larger one.
+struct Max {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return b > a ? b : a;
+  }
+};
+
+/// Of maps x -> a x + b modulo 2^16, each held as a << 16 | b: first f, then g. Order matters.
+struct Compose {
+  __device__ unsigned operator()(unsigned f, unsigned g) const {
+    const unsigned a = (f >> 16) * (g >> 16), b = (g >> 16) * (f & 0xffffu) + g;
+    return a << 16 | (b & 0xffffu);
+  }
+};
+
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
+                      std::int64_t n, cudaStream_t stream) {
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream,
+                          plan_for<float>(n));
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
+                      std::int64_t n, cudaStream_t stream) {
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream,
+                         plan_for<float>(n));
+}
+
+/// Modulo 2^32, as the next.
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                      unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0u, stream,
+                          plan_for<unsigned>(n));
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                      unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, 0u, stream,
+                         plan_for<unsigned>(n));
+}
+
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const std::int64_t* in,
+                      std::int64_t* out, std::int64_t n, cudaStream_t stream) {
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, std::int64_t{0}, stream,
+                          plan_for<std::int64_t>(n));
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const std::int64_t* in,
+                      std::int64_t* out, std::int64_t n, cudaStream_t stream) {
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, std::int64_t{0}, stream,
+                         plan_for<std::int64_t>(n));
+}
+
+cudaError_t inclusive_max(void* workspace, std::size_t& workspace_bytes, const float* in,
+                          float* out, std::int64_t n, cudaStream_t stream) {
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Max{}, 0.0f, stream,
+                          plan_for<float>(n));
+}
+
+cudaError_t inclusive_compose(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                              unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Compose{}, 0u, stream,
+                          plan_for<unsigned>(n));
+}
+
+/// Starts with the map that changes nothing.
+cudaError_t exclusive_compose(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                              unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Compose{}, 1u << 16, stream,
+                         plan_for<unsigned>(n));
+}
+
+/// The kernel for large arrays, whatever n is.
+cudaError_t inclusive_large(void* workspace, std::size_t& workspace_bytes, const float* in,
+                            float* out, std::int64_t n, cudaStream_t stream) {
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream,
+                          Plan<float>(n, Plan<float>::large));
+}
+
+cudaError_t exclusive_large(void* workspace, std::size_t& workspace_bytes, const std::int64_t* in,
+                            std::int64_t* out, std::int64_t n, cudaStream_t stream) {
+  using T = std::int64_t;
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, T{0}, stream,
+                         Plan<T>(n, Plan<T>::large));
+}
+
+cudaError_t inclusive_compose_large(void* workspace, std::size_t& workspace_bytes,
+                                    const unsigned* in, unsigned* out, std::int64_t n,
+                                    cudaStream_t stream) {
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Compose{}, 0u, stream,
+                          Plan<unsigned>(n, Plan<unsigned>::large));
+}
+
+}  // namespace limit

@@ -1,0 +1,71 @@
+// The peer: what a user would call instead. CUB's DeviceScan.
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cub/device/device_scan.cuh>
+
+namespace cub_scan {
+
+/// Of maps x -> a x + b modulo 2^16, each held as a << 16 | b: first f, then g. As in version 80.
+struct Compose {
+  __device__ unsigned operator()(unsigned f, unsigned g) const {
+    const unsigned a = (f >> 16) * (g >> 16), b = (g >> 16) * (f & 0xffffu) + g;
+    return a << 16 | (b & 0xffffu);
+  }
+};
+
+struct Max {
+  __device__ float operator()(float a, float b) const { return b > a ? b : a; }
+};
+
+// Each: out = the scan of n elements. Device pointers. With workspace == nullptr: only writes the
+// bytes of scratch memory that it needs. Returns the error of the launch.
+
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
+                      std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::InclusiveSum(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
+                      std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::ExclusiveSum(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                      unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::InclusiveSum(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                      unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::ExclusiveSum(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const std::int64_t* in,
+                      std::int64_t* out, std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::InclusiveSum(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const std::int64_t* in,
+                      std::int64_t* out, std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::ExclusiveSum(workspace, workspace_bytes, in, out, n, stream);
+}
+
+cudaError_t inclusive_max(void* workspace, std::size_t& workspace_bytes, const float* in,
+                          float* out, std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::InclusiveScan(workspace, workspace_bytes, in, out, Max{}, n, stream);
+}
+
+cudaError_t inclusive_compose(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                              unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::InclusiveScan(workspace, workspace_bytes, in, out, Compose{}, n, stream);
+}
+
+cudaError_t exclusive_compose(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                              unsigned* out, std::int64_t n, cudaStream_t stream) {
+  return cub::DeviceScan::ExclusiveScan(workspace, workspace_bytes, in, out, Compose{}, 1u << 16, n,
+                                        stream);
+}
+
+}  // namespace cub_scan

@@ -1,0 +1,179 @@
+// A use of the scan: pack keeps the elements above 0, in their order, and drops the others (stream
+// compaction). The kernel of version 13, scanning counts: how many elements are kept before mine is
+// where mine goes. What a tile keeps is put together in shared memory first, so that neighbours are
+// stored by neighbours.
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <cuda/atomic>
+
+namespace pack_study {
+
+constexpr int block_size = 512;
+constexpr int warps = block_size / 32;
+constexpr int rows = 8;                      // of 32 vectors that a warp takes, one after the other
+constexpr int tile = block_size * rows * 4;  // elements
+
+/// What blocks hand to each other: a count, and in the same word what it is.
+using Word = std::uint64_t;
+using Shared = cuda::atomic_ref<Word, cuda::thread_scope_device>;
+enum Mark : unsigned { nothing, of_tile, of_all };  // kept in one tile, or in all up to its end
+
+__device__ void publish(Word* at, Mark mark, std::int64_t count) {
+  Shared(*at).store(static_cast<Word>(count) << 2 | mark, cuda::memory_order_relaxed);
+}
+
+/// All lanes get how many elements are kept before tile `number`; see version 10.
+__device__ std::int64_t look_back(Word* words, int number) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  std::int64_t before = 0;
+  for (int nearest = number - 1;; nearest -= 32) {
+    const int seen = nearest - lane;
+    Word word = seen >= 0 ? Word{nothing} : Word{of_all};
+    unsigned known, needed;
+    do {
+      if (word == nothing) word = Shared(words[seen]).load(cuda::memory_order_relaxed);
+      known = __ballot_sync(0xffffffffu, (word & 3) == of_all);
+      needed = known != 0 ? known ^ (known - 1) : 0xffffffffu;
+    } while ((__ballot_sync(0xffffffffu, word == nothing) & needed) != 0);
+    std::int64_t count = needed >> lane & 1 ? static_cast<std::int64_t>(word >> 2) : 0;
+    for (int step = 16; step > 0; step /= 2) count += __shfl_xor_sync(0xffffffffu, count, step);
+    before += count;
+    if (known != 0) return before;
+  }
+}
+
+__device__ bool is_kept(float x) { return x > 0; }
+
+__device__ unsigned warp_scan(unsigned x) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  for (int step = 1; step < 32; step *= 2) {
+    const unsigned left = __shfl_up_sync(0xffffffffu, x, step);
+    if (lane >= step) x += left;
+  }
+  return x;
+}
+
+/// The vector at element i; what lies behind the end is 0, and not kept.
+__device__ float4 load(const float* in, std::int64_t i, std::int64_t n) {
+  if (i + 4 <= n) return __ldcs(reinterpret_cast<const float4*>(in + i));
+  return make_float4(i < n ? in[i] : 0, i + 1 < n ? in[i + 1] : 0, i + 2 < n ? in[i + 2] : 0, 0);
+}
+
+constexpr int line = 32;  // elements of a cache line of 128 bytes
+
+/// Asks the L2 cache for a line of the array. PTX ISA, "prefetch".
+__device__ void prefetch(const float* at, const float* end) {
+#ifndef SIMT  // no caches there
+  if (at < end) asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
+#else
+  static_cast<void>(at), static_cast<void>(end);
+#endif
+}
+
+/// out = the kept elements of in, *kept their number. words: one for each tile, all zero, behind
+/// the number of the next tile.
+__global__ void __launch_bounds__(block_size, 2)
+    pack_tiles(const float* in, float* out, std::int64_t* kept, unsigned* next, Word* words,
+               std::int64_t n, int tiles, int ahead) {
+  extern __shared__ float packed[];  // what the tile keeps
+  __shared__ unsigned s[warps];
+  __shared__ unsigned number_of_block;
+  __shared__ std::int64_t before_of_block;
+  const int t = static_cast<int>(threadIdx.x), warp = t / 32, lane = t % 32;
+  if (t == 0) number_of_block = atomicAdd(next, 1u);
+  __syncthreads();
+  const int number = static_cast<int>(number_of_block);
+  const std::int64_t first = std::int64_t{number} * tile + warp * (rows * 128) + lane * 4;
+  float4 v[rows];
+#pragma unroll
+  for (int r = 0; r < rows; ++r) v[r] = load(in, first + r * 128, n);
+  prefetch(in + (std::int64_t{number} + ahead) * tile + t * line, in + n);
+
+  // Where each lane's elements of each row go, within the warp. A row keeps at most 128, so that
+  // the counts of four rows fit into the bytes of one word, and one scan serves them all.
+  unsigned place[rows], carry = 0;
+#pragma unroll
+  for (int r = 0; r < rows; r += 4) {
+    unsigned counts = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const float4 x = v[r + k];
+      const unsigned count = is_kept(x.x) + is_kept(x.y) + is_kept(x.z) + is_kept(x.w);
+      counts |= count << (8 * k);
+    }
+    const unsigned upto = warp_scan(counts), all = __shfl_sync(0xffffffffu, upto, 31);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      place[r + k] = carry + ((upto - counts) >> (8 * k) & 0xffu);
+      carry += all >> (8 * k) & 0xffu;
+    }
+  }
+  if (lane == 0) s[warp] = carry;
+  __syncthreads();
+  if (warp == 0) {
+    const unsigned upto = warp_scan(lane < warps ? s[lane] : 0);
+    if (lane < warps) s[lane] = upto;
+  }
+  __syncthreads();
+  const unsigned count = s[warps - 1];
+  if (t == 0) publish(words + number, number > 0 ? of_tile : of_all, count);
+
+  const unsigned start = warp > 0 ? s[warp - 1] : 0;
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    unsigned at = start + place[r];
+    if (is_kept(v[r].x)) packed[at++] = v[r].x;
+    if (is_kept(v[r].y)) packed[at++] = v[r].y;
+    if (is_kept(v[r].z)) packed[at++] = v[r].z;
+    if (is_kept(v[r].w)) packed[at++] = v[r].w;
+  }
+  if (warp == 0) {
+    const std::int64_t before = number > 0 ? look_back(words, number) : 0;
+    if (t == 0) {
+      if (number > 0) publish(words + number, of_all, before + count);
+      if (number == tiles - 1) *kept = before + count;
+      before_of_block = before;
+    }
+  }
+  __syncthreads();
+  float* const to = out + before_of_block;
+  for (unsigned i = threadIdx.x; i < count; i += block_size) __stcs(to + i, packed[i]);
+}
+
+/// out = the elements of in that are above 0, in their order; *kept = how many. Device pointers, in
+/// aligned to 16 bytes, out with room for n elements; out may not overlap in. With workspace ==
+/// nullptr: only writes the bytes of scratch memory that it needs. \returns cudaErrorInvalidValue
+/// for too little of it, or the error of a launch.
+cudaError_t pack(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
+                 std::int64_t* kept, std::int64_t n, cudaStream_t stream) {
+  const std::int64_t tiles = (n + tile - 1) / tile;
+  const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
+  if (workspace == nullptr) {
+    workspace_bytes = needed;
+    return cudaSuccess;
+  }
+  if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (n == 0) return cudaMemsetAsync(kept, 0, sizeof *kept, stream);
+  constexpr int shared_bytes = tile * static_cast<int>(sizeof(float));
+  int device = 0, sms = 0, per_sm = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device))
+    return error;
+  if (cudaError_t error = cudaFuncSetAttribute(
+          pack_tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes))
+    return error;
+  if (cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, pack_tiles,
+                                                                        block_size, shared_bytes))
+    return error;
+  if (cudaError_t error = cudaMemsetAsync(workspace, 0, needed, stream)) return error;
+  unsigned* const next = static_cast<unsigned*>(workspace);
+  Word* const words = static_cast<Word*>(workspace) + 1;
+  pack_tiles<<<static_cast<unsigned>(tiles), block_size, shared_bytes, stream>>>(
+      in, out, kept, next, words, n, static_cast<int>(tiles), sms * per_sm);
+  return cudaGetLastError();
+}
+
+}  // namespace pack_study

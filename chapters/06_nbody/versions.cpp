@@ -1,0 +1,270 @@
+// The versions of this chapter and its studies: the one list behind tables, tests and plots.
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <initializer_list>
+#include <memory>
+
+#include "anchors.hpp"
+#include "chapter.hpp"
+#include "nbody.hpp"
+
+using course::Anchors;
+using course::Arguments;
+using course::Limit;
+using course::Problem;
+using course::Role;
+using course::Size;
+using course::Study;
+using course::Version;
+
+/// The launcher of every version for bodies of one array: In is a body, Out an acceleration.
+template <class In, class Out, class T>
+using Accelerate = cudaError_t(const In* bodies, Out* acceleration, std::int64_t n, T softening,
+                               cudaStream_t stream);
+using AccelerateFloat = Accelerate<float4, float4, float>;
+
+namespace array_of_structures {
+struct Body;
+COURSE_OPTIONAL Accelerate<Body, float4, float> accelerate;
+}  // namespace array_of_structures
+namespace structure_of_arrays {
+COURSE_OPTIONAL cudaError_t accelerate(const float* xs, const float* ys, const float* zs,
+                                       const float* masses, float4* acceleration, std::int64_t n,
+                                       float softening, cudaStream_t stream);
+}  // namespace structure_of_arrays
+namespace float4_loads {
+COURSE_OPTIONAL AccelerateFloat accelerate;
+}
+namespace shared_tile {
+COURSE_OPTIONAL AccelerateFloat accelerate;
+}
+namespace unrolled {
+COURSE_OPTIONAL AccelerateFloat accelerate;
+}
+namespace bodies_per_thread {
+COURSE_OPTIONAL AccelerateFloat accelerate;
+}
+namespace fast_rsqrt {
+COURSE_OPTIONAL AccelerateFloat accelerate;
+}
+namespace folded {
+COURSE_OPTIONAL AccelerateFloat accelerate;
+}
+namespace limit {
+COURSE_OPTIONAL AccelerateFloat accelerate;
+}
+namespace third_law {
+COURSE_OPTIONAL AccelerateFloat accelerate;
+}
+namespace sample_form {
+COURSE_OPTIONAL AccelerateFloat accelerate;
+}
+
+namespace double_precision {
+struct Body;
+struct Vector;
+COURSE_OPTIONAL Accelerate<Body, Vector, double> global_memory, shared_tile, fast_root;
+}  // namespace double_precision
+
+namespace {
+
+template <class In, class Out, class T>
+Version row(const char* id, const char* title, Accelerate<In, Out, T>* accelerate,
+            Role role = Role::version) {
+  Version version{id, title, {}, role};
+  version.needs.max_n = INT_MAX;
+  if (accelerate) {
+    version.launch = [accelerate](const Problem& p, const Arguments& a) {
+      return accelerate(a.in<In>(0), a.out<Out>(0), p.n(), static_cast<T>(nbody::softening),
+                        a.stream);
+    };
+  }
+  return version;
+}
+
+Version row_of_arrays(const char* id, const char* title) {
+  Version version{id, title};
+  version.needs.max_n = INT_MAX;
+  version.make = course::make_problem<GravityOfArrays>();
+  if (structure_of_arrays::accelerate) {
+    version.launch = [](const Problem& p, const Arguments& a) {
+      return structure_of_arrays::accelerate(a.in<float>(0), a.in<float>(1), a.in<float>(2),
+                                             a.in<float>(3), a.out<float4>(0), p.n(),
+                                             static_cast<float>(nbody::softening), a.stream);
+    };
+  }
+  return version;
+}
+
+std::vector<Version> ladder() {
+  std::vector<Version> versions = {
+      row("01_array_of_structures", "structures of 28 bytes", array_of_structures::accelerate),
+      row_of_arrays("02_structure_of_arrays", "four arrays"),
+      row("03_float4", "one load a body", float4_loads::accelerate),
+      row("04_shared_tile", "tiles in shared memory", shared_tile::accelerate),
+      row("05_unrolled", "full tiles, unrolled", unrolled::accelerate),
+      row("06_bodies_per_thread", "four bodies a thread", bodies_per_thread::accelerate),
+      row("07_fast_rsqrt", "the root alone", fast_rsqrt::accelerate),
+      row("08_folded", "softening in the sum", folded::accelerate),
+      row("80_limit", "equal shares, 8 bodies", limit::accelerate),
+      row("sample_form", "form of the CUDA sample", sample_form::accelerate, Role::peer),
+  };
+  versions[0].make = course::make_problem<GravityOfStructures>();
+  return versions;
+}
+
+/// Those of the ladder whose numbers, or names, are given.
+std::vector<Version> chosen(const std::vector<std::string>& names) {
+  std::vector<Version> versions;
+  for (const Version& version : ladder()) {
+    for (const std::string& name : names) {
+      if (version.id == name || version.id.substr(0, 2) == name) versions.push_back(version);
+    }
+  }
+  return versions;
+}
+
+std::vector<Size> sizes_of_n(const std::vector<std::int64_t>& list) {
+  std::vector<Size> sizes;
+  for (const std::int64_t n : list) sizes.push_back(Size{{{"n", n}}});
+  return sizes;
+}
+
+std::vector<Size> powers_of_two(int first, int last) {
+  std::vector<Size> sizes;
+  for (int k = first; k <= last; ++k) sizes.push_back(Size{{{"n", std::int64_t{1} << k}}});
+  return sizes;
+}
+
+/// Around the blocks, tiles and rows of all versions. Work grows with n * n, and on the CPU backend
+/// an interaction takes as long as a hundred thousand on a GPU: few and small sizes there.
+std::vector<Size> test_sizes() {
+#ifdef SIMT
+  return sizes_of_n({0, 1, 2, 3, 31, 33, 127, 129, 255, 257, 1025});
+#else
+  return sizes_of_n({0,    1,    2,    3,    31,   32,   33,    127,   128,
+                     129,  255,  256,  257,  511,  513,  1023,  1024,  1025,
+                     2047, 2049, 3077, 4099, 8191, 8193, 30011, 65536, 200003});
+#endif
+}
+
+/// Lanes of an SM that add and multiply in float or in double (CUDA C++ Programming Guide,
+/// "arithmetic instructions").
+double lanes(int capability, course::Type type) {
+  const auto one_of = [&](std::initializer_list<int> list) {
+    return std::find(list.begin(), list.end(), capability) != list.end();
+  };
+  if (type == course::Type::f32) return one_of({60, 70, 72, 75, 80}) ? 64 : 128;
+  return one_of({90, 100}) ? 64 : one_of({60, 70, 72, 80}) ? 32 : 2;
+}
+
+/// An SM starts 4 instructions of a warp a clock, so 128 of a lane.
+double issue_slots() { return 4 * 32; }
+
+/// The rate of so many interactions a clock and SM.
+Limit limit_of(const Anchors& anchors, const Problem& problem, double per_clock, const char* name,
+               const char* why) {
+  const Problem::Work work = problem.work();
+  const double each = work.amount / (static_cast<double>(problem.n()) * problem.n());
+  const double rate = per_clock * anchors.sm_count * anchors.clock_mhz * 1e6 * each / work.scale;
+  char how[200];
+  std::snprintf(how, sizeof how,
+                "derived: %s; %.2f interactions a clock on each of %d SMs at %.0f MHz", why,
+                per_clock, anchors.sm_count, anchors.clock_mhz);
+  return {name, rate, work.unit, how};
+}
+
+/// An interaction takes 12 additions, multiplications and fused ones, and a root: 13 instructions.
+Limit issue_bound(const Anchors& anchors, const Problem& problem) {
+  const double per_clock =
+      std::min(issue_slots() / 13, lanes(anchors.capability, course::Type::f32) / 12);
+  return limit_of(anchors, problem, per_clock, "issue bound", "12 instructions and a root");
+}
+
+/// A pair is two interactions: 3 differences, 3 for the square of the distance, 2 for the cube, 2
+/// for the masses, 6 for the sums, and a root.
+Limit pair_bound(const Anchors& anchors, const Problem& problem) {
+  const double per_clock =
+      2 * std::min(issue_slots() / 17, lanes(anchors.capability, course::Type::f32) / 16);
+  return limit_of(anchors, problem, per_clock, "issue bound of pairs",
+                  "16 instructions and a root for two interactions");
+}
+
+/// In double: 9 for differences, squares and sums, and 7 from the guess of the root to the pull.
+Limit double_bound(const Anchors& anchors, const Problem& problem) {
+  const double per_clock =
+      std::min(issue_slots() / 17, lanes(anchors.capability, course::Type::f64) / 16);
+  return limit_of(anchors, problem, per_clock, "lanes for double", "16 instructions in double");
+}
+
+Study sequence() {
+  Study study;
+  study.name = "sequence";
+  study.title = "All pairs of n bodies, 20 flops each";
+  study.make = course::make_problem<GravityOfVectors>();
+  study.versions = ladder();
+  study.sizes = sizes_of_n({1 << 18});
+  study.test_sizes = test_sizes();
+  study.cpu_sizes = sizes_of_n({1 << 10});
+  study.slow_launch_s = 0.25;
+  study.limit = issue_bound;
+  return study;
+}
+
+Study size_sweep() {
+  Study study = sequence();
+  study.name = "size";
+  study.title = "Rate over the number of bodies";
+  study.versions = chosen({"04", "06", "08", "80", "sample_form"});
+  study.sizes = powers_of_two(10, 20);
+  study.test_sizes.clear();  // the sequence tests the same launchers
+  study.cpu_sizes = powers_of_two(8, 10);
+  study.slow_launch_s = 0.7;
+  study.axis = "n";
+  study.axis_label = "bodies";
+  return study;
+}
+
+/// Newton's third law: beside 80, and counted in interactions. The bound of 13 instructions is for
+/// versions that compute each of them by itself.
+Study third_law_study() {
+  Study study;
+  study.name = "third_law";
+  study.title = "Each pair once";
+  study.make = course::make_problem<GravityInPairs>();
+  study.versions = chosen({"80"});
+  study.versions.push_back(row("81_third_law", "each pair once", third_law::accelerate));
+  study.sizes = sizes_of_n({1 << 16, 1 << 18, 1 << 20});
+  study.test_sizes = test_sizes();
+  study.cpu_sizes = sizes_of_n({1 << 10});
+  study.slow_launch_s = 0.7;
+  study.limit = pair_bound;
+  return study;
+}
+
+Study in_double() {
+  Study study;
+  study.name = "double";
+  study.title = "The same in double";
+  study.type = course::Type::f64;
+  study.make = course::make_problem<GravityInDouble>();
+  study.versions = {
+      row("global_memory", "a body a thread", double_precision::global_memory),
+      row("shared_tile", "tiles in shared memory", double_precision::shared_tile),
+      row("fast_root", "two bodies, own root", double_precision::fast_root),
+  };
+  study.sizes = sizes_of_n({1 << 17});
+  study.test_sizes = test_sizes();
+  study.cpu_sizes = sizes_of_n({1 << 9});
+  study.limit = double_bound;
+  return study;
+}
+
+}  // namespace
+
+course::Chapter course::chapter() {
+  return {"06_nbody",
+          "gravity of n bodies, all pairs",
+          {sequence(), size_sweep(), in_double(), third_law_study()}};
+}
