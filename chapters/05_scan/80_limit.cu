@@ -316,6 +316,7 @@ __device__ void scan_tiles(Ring<T, rows, stages>& ring, T* out, std::int64_t n, 
       const int end = min((warp + 1) * part * size, count);
       for (int i = warp * part * size + lane; i < end; i += 32) to[i] = results[i];
     }
+    ptx::fence_proxy_async(ptx::space_shared);  // before the copy engine writes to the same place
     __syncwarp();
     if (lane == 0) arrive(&stage.free);
   }

@@ -295,7 +295,7 @@ Study of_int64(const char* name, const char* title) {
              Role::peer),
   };
   study.versions[1].needs.capability = 90;
-  study.sizes = powers_of_two({20, 23, 25, 27});
+  study.sizes = exclusive ? powers_of_two({25}) : powers_of_two({20, 23, 25, 27});
   study.test_sizes = test_sizes();
   study.axis = "n";
   study.axis_label = "64-bit integers";
@@ -306,7 +306,7 @@ Study size_sweep() {
   Study study = sequence();
   study.name = "size";
   study.title = "Rate over size, L2 cold";
-  study.versions = chosen<float, false>({"07", "08", "10", "13", "80", "90"});
+  study.versions = chosen<float, false>({"08", "10", "13", "80", "90"});
   study.sizes = powers_of_two({10, 12, 14, 16, 18, 20, 21, 22, 23, 24, 26, 28, 30});
   study.test_sizes.clear();  // the sequence tests the same launchers
   study.axis = "n";

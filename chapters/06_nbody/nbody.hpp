@@ -26,6 +26,12 @@ struct Body {
   double x, y, z, m;
 };
 
+/// What a problem expects of the bodies that are compared.
+struct Reference {
+  std::vector<double> values;  ///< {x, y, z, 0} of each
+  double magnitude = 0;        ///< the largest sum of the magnitudes of what a body's sum adds up
+};
+
 enum class Layout { structures, arrays, vectors };
 
 }  // namespace nbody
@@ -114,11 +120,6 @@ class Gravity : public course::Problem {
       std::is_same<T, float>::value ? course::Type::f32 : course::Type::f64;
   static constexpr std::int64_t stride = layout == nbody::Layout::structures ? 7 : 4;
 
-  struct Reference {
-    std::vector<double> values;
-    double magnitude = 0;  ///< the largest S of the bodies compared
-  };
-
   std::vector<nbody::Body> bodies() const {
     std::vector<nbody::Body> all(static_cast<std::size_t>(n()));
     const std::vector<course::Array> arrays = inputs();
@@ -139,7 +140,7 @@ class Gravity : public course::Problem {
   }
 
   /// Computed once: it takes n interactions for each body that is compared.
-  const Reference& reference() const {
+  const nbody::Reference& reference() const {
     if (reference_) return *reference_;
     reference_.emplace();
     if (n() == 0) return *reference_;
@@ -182,7 +183,7 @@ class Gravity : public course::Problem {
     return magnitude;
   }
 
-  mutable std::optional<Reference> reference_;
+  mutable std::optional<nbody::Reference> reference_;
 };
 
 using GravityOfStructures = Gravity<float, nbody::Layout::structures>;

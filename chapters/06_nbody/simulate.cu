@@ -1,5 +1,6 @@
-// A system of bodies through time: leapfrog steps with the chapter's kernels, energy and momentum
-// watched, snapshots for ./draw. Also measures how accurate each version is (--accuracy).
+// A system of bodies through time: leapfrog steps, energies, snapshots for ./draw; and --accuracy.
+// Steps are made with the chapter's kernels; energy, momentum and angular momentum are watched.
+// --accuracy says how far each version is from double.
 #include <cuda_runtime.h>
 #include <unistd.h>
 
