@@ -2,7 +2,8 @@
 //   fused multiply-add, and so are the two after it.
 // Predicts: one instruction less an interaction, some 13: 12 of arithmetic, the root, and a
 //   quarter of a load.
-// Still wrong: the loads, and the last blocks, which leave most SMs with nothing to do. Next: 80.
+// Still wrong: three additions read both their registers from one bank, which takes them longer;
+//   the loads; and the last blocks, which leave most SMs with nothing to do. Next: 80.
 #include <cuda_runtime.h>
 
 #include <cstdint>

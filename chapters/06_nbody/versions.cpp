@@ -176,6 +176,7 @@ Limit limit_of(const Anchors& anchors, const Problem& problem, double per_clock,
 }
 
 /// An interaction takes 12 additions, multiplications and fused ones, and a root: 13 instructions.
+/// Nothing issues faster; what the registers can deliver is less (issue_slots, its last column).
 Limit issue_bound(const Anchors& anchors, const Problem& problem) {
   const double per_clock =
       std::min(issue_slots() / 13, lanes(anchors.capability, course::Type::f32) / 12);

@@ -230,6 +230,30 @@ function(course_mutants name)
   set(${name}_mutants "${targets}" PARENT_SCOPE)
 endfunction()
 
+# Adds tests/NAME_stress.cu to a chapter's tests: with STRESS 0 what needs no version, with 1 and, for 90a alone, 2 what
+# includes versions: left out where one does not compile.
+function(course_stress name)
+  set(file "${COURSE_ROOT}/tests/${name}_stress.cu")
+  if(NOT EXISTS "${file}")
+    return()
+  endif()
+  set(parts 0)
+  if(NOT COURSE_BROKEN)
+    list(APPEND parts 1)
+    if(COURSE_HAS_HOPPER)
+      list(APPEND parts 2)
+    endif()
+  endif()
+  foreach(part ${parts})
+    add_library(${name}_stress_${part} OBJECT "${file}")
+    target_compile_definitions(${name}_stress_${part} PRIVATE STRESS=${part})
+    if(part EQUAL 2)
+      set_target_properties(${name}_stress_${part} PROPERTIES CUDA_ARCHITECTURES 90a-real)
+    endif()
+    target_sources(${name}_test PRIVATE $<TARGET_OBJECTS:${name}_stress_${part}>)
+  endforeach()
+endfunction()
+
 # The GoogleTest of a chapter: one ctest entry, so one process, for each version of each study; on the CPU backend one in
 # each order of threads and blocks.
 function(course_chapter_test name objects libraries)
@@ -242,6 +266,7 @@ function(course_chapter_test name objects libraries)
   target_link_libraries(${name}_test PRIVATE ${COURSE_LIBRARY} ${libraries} GTest::gtest)
   target_include_directories(${name}_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${COURSE_ROOT}/tests")
   if(COURSE_BACKEND STREQUAL "cuda")
+    course_stress(${name})
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}."
       PROPERTIES LABELS "ch${number}.cuda" RESOURCE_LOCK gpu TIMEOUT 600)
     return()

@@ -154,6 +154,10 @@ class Counting(unittest.TestCase):
             self.assertEqual(["14", "0", "1", "1", "0", "1", "2", "19"],
                              [row[name] for name in (*issue_slots.COLUMNS, "total")])
             self.assertEqual(f"{128 / 19:.4g}", row["per_clock_and_sm"])
+            # by hand: six sums read a product's three registers; six differences x - x, ...
+            self.assertEqual(("3", "3", "22.15", f"{128 / 22.15:.4g}"),
+                             tuple(row[name] for name in (*issue_slots.PORTS, "clocks",
+                                                          "per_clock_with_ports")))
 
     def test_the_other_form_is_another_form(self) -> None:
         self.assertNotIn(".L_x", as_cuobjdump(NVDISASM))
@@ -183,6 +187,32 @@ class Counting(unittest.TestCase):
         self.assertEqual("4", self.rows(double)[0]["per_clock_and_sm"], "64 lanes for 16")
         roots = kernel(".L_1:", "MUFU.RSQ R1, R1", "BRA `(.L_1)")
         self.assertEqual("16", self.rows(roots)[0]["per_clock_and_sm"], "16 lanes for roots")
+
+    def test_registers_that_cost_clocks(self) -> None:
+        for instruction, column in (
+                ("FFMA R0, R1, R2, R3", "three_registers"),
+                ("@P1 FFMA R0, R1, R2, R3", "three_registers"),
+                ("FFMA R0, R2, -R4, |R6|", "three_registers"),
+                ("FFMA R0, R2.reuse, R4.reuse, R6", "three_registers"),  # a mark changes nothing
+                ("FADD R0, R2, -R4", "one_bank"), ("FMUL.FTZ R0, R1, R3.reuse", "one_bank"),
+                ("FFMA R0, R2, R2, R4", "one_bank"), ("FFMA R0, R12, R2, UR5", "one_bank"),
+                ("FADD R2, R2, R3", ""), ("FFMA R0, R2, R2, R3", ""),  # a register of each bank
+                ("FMUL R0, R2, R2", ""), ("FADD R0, R2, UR4", ""), ("FFMA R0, R2, RZ, UR4", ""),
+                ("FADD R0, R2, c[0x0][0x220]", ""), ("FMUL R2, R4, 4096", ""),
+                ("FADD R1, R0, 1", ""),  # where the result goes is not read
+                ("DFMA R0, R2, R4, R6", ""), ("IADD3 R0, R2, R4, R6", "")):
+            [row] = self.rows(kernel(".L_1:", "MUFU.RSQ R9, R9", instruction, "BRA `(.L_1)"))
+            counts = {name: row[name] for name in issue_slots.PORTS}
+            self.assertEqual({name: str(int(name == column)) for name in issue_slots.PORTS}, counts,
+                             instruction)
+            extra = {"three_registers": 0.55, "one_bank": 0.5, "": 0}[column]
+            self.assertEqual(f"{3 + extra:.4g}", row["clocks"], instruction)
+
+    def test_ports_of_a_root_for_two_interactions(self) -> None:
+        sass = kernel(".L_1:", "MUFU.RSQ R1, R1", "FFMA R0, R1, R2, R3", "BRA `(.L_1)")
+        [row] = self.rows(sass, issue_slots.TWICE[0])
+        self.assertEqual(("0.5", "1.775", "32"), (row["three_registers"], row["clocks"],
+                                                  row["per_clock_with_ports"]), "roots bound it")
 
     def test_names(self) -> None:
         for mangled, name in (("_ZN6folded17accelerate_bodiesEPK6float4PS0_if", "accelerate_bodies"),

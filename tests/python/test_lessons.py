@@ -167,6 +167,55 @@ class Pages(Folder):
                          ["| 64 | 64 | 150.0 |", "| 5 | 2^20 | 250.0 |"])
         self.refused("<!-- results: shapes by=rows -->\n<!-- /results -->\n", "by=rows")
 
+    CSV = ('# counted in the code (nvcc 13.0)\nversion,per_clock,note\n01_simple,5.7,a|b\n'
+           '02_vectors,6.60,"one, two"\n\nown,1e-07,\n')
+
+    def csv_table(self, options, text=CSV):
+        self.write(text, "chapters/01_add/results/slots.csv")
+        marker = f"<!-- table: results/slots.csv{options} -->"
+        written = self.written(f"{marker}\n<!-- /table -->\nafter\n").split("\n")
+        self.assertEqual((written[0], written[-3:]), (marker, ["<!-- /table -->", "after", ""]))
+        return written[1:-3]
+
+    def test_table_of_a_csv_file(self):
+        self.assertEqual(self.csv_table(""), [
+            "| version | per clock | note |", "|---|--:|--:|",
+            "| [01_simple](01_simple.cu) | 5.7 | a\\|b |", "| 02_vectors | 6.60 | one, two |",
+            "| own | 1e-07 |  |", "", "counted in the code (nvcc 13.0)"])
+        self.assertEqual(self.csv_table(" columns=per_clock,version only=02,own")[:4], [
+            "| per clock | version |", "|---|--:|", "| 6.60 | 02_vectors |", "| 1e-07 | own |"])
+        self.assertEqual(len(self.csv_table(" only=01-02")), 6)
+
+    def test_table_follows_its_file(self):
+        self.csv_table("")
+        path = self.folder / "chapters/01_add/results/slots.csv"
+        path.write_text(self.CSV.replace("5.7", "5.8"), encoding="utf-8")
+        code, out = self.run_lessons("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("README.md:1: this table block is out of date", out)
+
+    def test_refused_csv_files(self):
+        marker = "<!-- table: results/slots.csv -->\n<!-- /table -->\n"
+        for text, words in (
+                ("version,rate\n01,2\n", "where the figures come from"),
+                ("", "where the figures come from"),
+                ("#\nversion,rate\n01,2\n", "where the figures come from"),
+                ("# why\nversion,rate\n", "no line of figures"),
+                ("# why\nversion,rate\n01,2\n02,3,4\n", "slots.csv:4: 3 cells, but 2 columns"),
+                ("# why\nversion,rate\n01\n", "slots.csv:3: 1 cells")):
+            with self.subTest(text):
+                self.write(text, "chapters/01_add/results/slots.csv")
+                self.refused(marker, "README.md:1: ", words)
+        self.write(self.CSV, "chapters/01_add/results/slots.csv")
+        for options, words in (("columns=speed", "no column 'speed' (it has: version, per_clock"),
+                               ("only=55", "'55'"), ("only=03-04", "no versions 03-04"),
+                               ("size=3", "'size='"), ("more", "1 words")):
+            with self.subTest(options):
+                self.refused(f"<!-- table: results/slots.csv {options} -->\n<!-- /table -->\n",
+                             words)
+        self.refused("<!-- table: results/no.csv -->\n<!-- /table -->\n", "no such file")
+        self.refused("<!-- table: results/slots.csv -->\n", "no <!-- /table -->")
+
     def test_values(self):
         text = self.written(
             "It runs at <!-- value: sequence 02 rate --><!-- /value -->, which is "

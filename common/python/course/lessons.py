@@ -45,6 +45,14 @@ What limits each version (figures of Nsight Compute, which common/profile record
               the longest launch, which is shown)
               (default: dram,issue,lanes,shared_wavefronts,stall)
 
+Any CSV file whose first line is a comment that says where its figures come from
+    <!-- table: results/FILE.csv columns=version,total only=01-07 -->
+    (written: the table, its cells as they stand in the file, and the comment)
+    <!-- /table -->
+
+    columns=  names of the file's first line after the comment (default: all)
+    only=     rows by what stands in the first column: numbers, ranges of numbers, or whole names
+
 Bank conflicts of chapter 03's versions: predicted, counted, measured
     <!-- banks: 05-09 file=../../common/simt/evidence/h200.csv -->
     (written: the table; file= names the table of counters, by default this one)
@@ -63,6 +71,7 @@ What an act teaches and needs
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 import sys
 import textwrap
@@ -73,9 +82,9 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from . import banks, limiters, results
 from .results import ResultError, ResultFile, Row
 
-MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|limiters|limiter|banks|teaches|needs):(.*?)"
-                    r"|/(results|value|limiters|limiter|banks)\s*)-->", re.S)
-WRITTEN = ("results", "snippet", "value", "limiters", "limiter", "banks")
+MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|limiters|limiter|table|banks|teaches|needs):"
+                    r"(.*?)|/(results|value|limiters|limiter|table|banks)\s*)-->", re.S)
+WRITTEN = ("results", "snippet", "value", "limiters", "limiter", "table", "banks")
 INLINE = ("value", "limiter")  # in a sentence
 FENCE = re.compile(r"[ \t]*\n(```+)[^\n]*\n(?:.*?\n)??\1[ \t]*(?=\n|\Z)", re.S)
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".hpp": "cpp", ".py": "python",
@@ -201,6 +210,25 @@ def extract(text: str, symbol: str, body: bool = False) -> str:
 
 # Tables and numbers
 
+def read_table(path: Path) -> Tuple[str, List[str], List[List[str]]]:
+    """Comment, column names and rows of a CSV file with a comment on top."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = "no such file" if isinstance(error, FileNotFoundError) else f"not readable ({error})"
+        raise LessonError(f"{path}: {why}") from None
+    if not lines or not lines[0].startswith("# "):
+        raise LessonError(f"{path}: its first line must be '# ' and where the figures come from")
+    rows = [(number, row) for number, row in enumerate(csv.reader(lines[1:]), 2) if row]
+    if len(rows) < 2:
+        raise LessonError(f"{path}: no line of figures")
+    names = rows[0][1]
+    for number, row in rows[1:]:
+        if len(row) != len(names):
+            raise LessonError(f"{path}:{number}: {len(row)} cells, but {len(names)} columns")
+    return lines[0][2:].strip(), names, [row for _, row in rows[1:]]
+
+
 class Writer:
     """Makes the text of one page's blocks; result files are read once."""
 
@@ -322,6 +350,21 @@ class Writer:
         (version, field), named = self.options(words, 2, ("file",))
         return limiters.cell(self.limiters_of(named).find(version), field)
 
+    def csv_table(self, words: str) -> str:
+        (name,), named = self.options(words, 1, ("columns", "only"))
+        comment, names, rows = read_table(self.page.path.parent / name)
+        if "only" in named:
+            wanted = results.pick(list(dict.fromkeys(row[0] for row in rows)), named["only"], name)
+            rows = [row for row in rows if row[0] in wanted]
+        columns = named.get("columns", ",".join(names)).split(",")
+        unknown = [column for column in columns if column not in names]
+        if unknown:
+            raise LessonError(f"{name} has no column '{unknown[0]}' (it has: {', '.join(names)})")
+        lines = [[row[names.index(column)] for column in columns] for row in rows]
+        lines = [[self.link(line[0])] + line[1:] for line in lines]
+        headers = [column.replace("_", " ") for column in columns]
+        return results.to_markdown((headers, lines)) + f"\n\n{comment}"
+
     def bank_table(self, words: str) -> str:
         (only,), named = self.options(words, 1, ("file",))
         name = named.get("file", "../../common/simt/evidence/h200.csv")
@@ -361,7 +404,8 @@ def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
     if not closing or closing.kind != f"/{marker.kind}":
         raise LessonError(f"no <!-- /{marker.kind} --> after this marker")
     write = {"results": writer.table, "value": writer.value, "limiters": writer.limiter_table,
-             "limiter": writer.limiter, "banks": writer.bank_table}[marker.kind]
+             "limiter": writer.limiter, "table": writer.csv_table,
+             "banks": writer.bank_table}[marker.kind]
     if marker.kind not in INLINE:
         return marker.end, closing.start, f"\n{write(marker.words)}\n"
     if "\n" in page.text[marker.end:closing.start]:

@@ -1,0 +1,108 @@
+// The program behind an exercise: one file of yours, beside the version that it has to match or to
+// beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough.
+#include <algorithm>
+#include <cmath>
+
+#include "chapter.hpp"
+#include "exercise.hpp"
+#include "nbody.hpp"
+
+using Accelerate = cudaError_t(const float4* bodies, float4* acceleration, std::int64_t n,
+                               float softening, cudaStream_t stream);
+namespace exercise {
+COURSE_OPTIONAL Accelerate accelerate;
+}
+namespace shared_tile {
+Accelerate accelerate;
+}
+namespace unrolled {
+Accelerate accelerate;
+}
+
+static course::Version row(const char* id, const char* title, Accelerate* accelerate,
+                           course::Role role) {
+  course::Version version{id, title, {}, role};
+  if (!accelerate) return version;
+  version.launch = [accelerate](const course::Problem& p, const course::Arguments& a) {
+    return accelerate(a.in<float4>(0), a.out<float4>(0), p.n(),
+                      static_cast<float>(nbody::softening), a.stream);
+  };
+  return version;
+}
+
+/// {ax, ay, az, potential} of each body: minus the sum over j other than i of m_j / distance.
+class GravityAndPotential : public GravityOfVectors {
+ public:
+  using GravityOfVectors::GravityOfVectors;
+  void expected(int output, double* values) const override {
+    GravityOfVectors::expected(output, values);
+    const std::vector<nbody::Body> all = bodies();
+    std::size_t k = 0;
+    for (const std::int64_t i : bodies_compared()) {
+      const nbody::Body& me = all[static_cast<std::size_t>(i)];
+      double sum = 0;
+      for (const nbody::Body& other : all) {
+        if (&other != &me) sum -= depth(me, other);
+      }
+      values[4 * k++ + 3] = sum;
+    }
+  }
+  /// As for accelerations: a term is off by at most 24 roundings of itself (it has fewer), and n
+  /// additions by 4 sqrt(n) + n / 256 of the sum of the magnitudes. The larger of the two.
+  course::Tolerance tolerance(int output) const override {
+    const std::vector<nbody::Body> all = bodies();
+    double deepest = 0;
+    for (const std::int64_t i : bodies_compared()) {
+      double sum = 0;
+      for (const nbody::Body& other : all) sum += depth(all[static_cast<std::size_t>(i)], other);
+      deepest = std::max(deepest, sum);
+    }
+    course::Tolerance tolerance = GravityOfVectors::tolerance(output);
+    const double count = static_cast<double>(n());
+    const double roundings = 24 + std::min(count, 4 * std::sqrt(count) + count / 256);
+    tolerance.absolute = std::max(tolerance.absolute, roundings * 0x1p-24 * deepest);
+    return tolerance;
+  }
+
+ private:
+  std::vector<nbody::Body> bodies() const {
+    const course::Array array = inputs()[0];
+    const auto element = [&](std::int64_t i) -> double {
+      return course::value<float>(input(), array.seed, i, array.magnitude_every);
+    };
+    std::vector<nbody::Body> all;
+    for (std::int64_t i = 0; i < n(); ++i) {
+      all.push_back({element(4 * i), element(4 * i + 1), element(4 * i + 2), element(4 * i + 3)});
+    }
+    return all;
+  }
+  static double depth(const nbody::Body& me, const nbody::Body& other) {
+    const double dx = other.x - me.x, dy = other.y - me.y, dz = other.z - me.z;
+    return other.m / std::sqrt(dx * dx + dy * dy + dz * dz + nbody::softening * nbody::softening);
+  }
+};
+
+int main(int argc, char** argv) {
+  course::Exercise exercise;
+  exercise.chapter = "06_nbody";
+  exercise.number = EXERCISE;
+  exercise.size = {{{"n", 1 << 17}}};
+  std::vector<std::int64_t> sizes = {0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 511, 512, 513, 1025};
+  exercise.make = course::make_problem<GravityOfVectors>();
+  exercise.yours = row("yours", "your version", exercise::accelerate, course::Role::exercise);
+  exercise.reference =
+      row("05_unrolled", "full tiles, unrolled", unrolled::accelerate, course::Role::version);
+  if (EXERCISE == 1) sizes = {256, 512, 1, 0, 1024, 257, 255, 2, 3, 31, 33, 513, 1025};
+  if (EXERCISE == 2) exercise.make = course::make_problem<GravityAndPotential>();
+  if (EXERCISE == 3) {
+    exercise.reference = row("04_shared_tile", "tiles in shared memory", shared_tile::accelerate,
+                             course::Role::version);
+#ifndef SIMT
+    sizes.insert(sizes.end(), {2047, 4095, 4096, 4097, 20011});
+#endif
+    exercise.size = {{{"n", 1 << 12}}};
+    exercise.least_ratio = 4;
+  }
+  for (const std::int64_t n : sizes) exercise.test_sizes.push_back({{{"n", n}}});
+  return course::run_exercise(argc, argv, exercise);
+}
