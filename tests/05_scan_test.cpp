@@ -440,7 +440,7 @@ TEST(Special, NanAndInfinityGoOnlyForward) {
         in[static_cast<std::size_t>(at)] = special;
         const Buffer device = to_device(in);
         for_each_scan<float>(*gpu, std::min<std::int64_t>(n, 1), [&](const Scan& row) {
-          if (!row.takes(n) || row.op != Op::sum) return;
+          if (!row.takes(n) || row.op != Op::sum || (row.is("01") && n > 70000)) return;
           const auto got = run<float>(row, device.data(), n);
           const auto want = scanned(in, row.op, row.exclusive);
           for (std::size_t i = 0; i < got.size(); ++i) {
@@ -723,6 +723,7 @@ void check_same_bits(const Device& gpu) {
   COURSE_CHECK(cudaStreamCreate(&other));
   for (const std::int64_t n : sizes_here(gpu, {1021, 4099, 65537, 1000003, (1 << 24) + 5}, 4099)) {
     if (gpu.simulated && std::is_same_v<T, std::int64_t>) continue;
+    if (n > 1000003 && !std::is_same_v<T, float>) continue;
     std::vector<T> in(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < in.size(); ++i)
       in[i] = course::value<T>(Input::random, 17, static_cast<std::int64_t>(i));
@@ -929,14 +930,14 @@ std::vector<float> mixed(std::int64_t n, int percent, std::uint64_t seed) {
     const std::uint64_t bits = course::mix(seed, i);
     const float others[] = {0.0f, -0.0f, -1.5f, nan, -inf};
     in[i] = static_cast<int>(bits % 100) < percent ? static_cast<float>(1 + (bits >> 32) % 100000)
-                                                   : others[bits >> 8 & 3];
+                                                   : others[(bits >> 8) % 5];
   }
   return in;
 }
 
 /// The sizes of the three uses, whose tiles have 16384 elements.
 std::vector<std::int64_t> sizes_of_uses(const Device& gpu) {
-  return sizes_here(gpu, {0, 1, 3, 4, 5, 127, 1025, 16383, 16387, 33000, 600001, 4000003},
+  return sizes_here(gpu, {0, 1, 3, 4, 5, 127, 1025, 16383, 16387, 33000, 600001, 1500003},
                     gpu.simulated ? 1025 : 16387);
 }
 
@@ -1073,14 +1074,16 @@ TEST(Uses, Workspace) {
 /// blocks at once a core, their threads mixed.
 TEST(Stress, OneOrder) {
   COURSE_NEEDS_GPU(gpu);
-  const auto in = numbers<unsigned>(9 * 4096 + 5, 1), large = numbers<unsigned>(4 * 16384 + 5, 2);
+  const auto in = numbers<unsigned>(9 * 4096 + 5, 1), large = numbers<unsigned>(4 * 16384 + 5, 2),
+             many = numbers<unsigned>(8 * 11264 + 5, 4);  // more than a block of 80 has stages for
   for_each_scan<unsigned>(*gpu, 1, [&](const Scan& row) {
     if (row.ours() && !row.needs_alignment() && !row.is("09") && !row.is("10")) return;
-    const auto& chosen = row.is("11") || row.is("12") || row.is("13") ? large : in;
+    const bool vectors = row.is("11") || row.is("12") || row.is("13");
+    const auto& chosen = row.of.name == "large_kernel" ? many : vectors ? large : in;
     for (int k = 0; k < 2; ++k)
       expect_same(run(row, chosen), scanned(chosen, row.op, row.exclusive), "unsigned");
   });
-  const auto longs = numbers<std::int64_t>(5 * 5632 + 5, 3);
+  const auto longs = numbers<std::int64_t>(8 * 5632 + 5, 3);
   for_each_scan<std::int64_t>(*gpu, 1, [&](const Scan& row) {
     if (row.is("08")) return;
     expect_same(run(row, longs), scanned(longs, row.op, row.exclusive), "64 bits");
@@ -1104,14 +1107,16 @@ TEST(Stress, OneOrder) {
   }
 }
 
-/// The same in twenty orders, each in a process of its own, with blocks on two cores.
+/// The same in twenty orders, each in a process of its own, with blocks on two cores; every other
+/// one on a single SM, so that one block of 80's kernel for large arrays takes all tiles.
 TEST(Stress, TwentyOrders) {
   if (simt::order().rfind("random", 0) != 0) GTEST_SKIP() << "once is enough: in random order";
   char self[4096] = {};
   ASSERT_GT(readlink("/proc/self/exe", self, sizeof self - 1), 0);
   for (int seed = 1; seed <= 20; ++seed) {
     const std::string order = "random:" + std::to_string(seed);
-    const std::string command = "SIMT_THREADS=2 SIMT_ORDER=" + order + " '" + self +
+    const std::string command = "SIMT_THREADS=2 SIMT_SMS=" + std::to_string(seed % 2 ? 1 : 8) +
+                                " SIMT_ORDER=" + order + " '" + self +
                                 "' --gtest_filter=Stress.OneOrder --order=" + order + " 2>&1";
     std::FILE* child = popen(command.c_str(), "r");
     ASSERT_NE(child, nullptr);

@@ -105,7 +105,8 @@ class Reading(Folder):
         text = self.write(0, bodies(3), "csv").read_bytes()
         cases = {
             "not hold as many": [whole[:-1], whole[:-16], whole + b"1234", text[:-20],
-                                 text + b"1\n", text.replace(b"0.5", b"half"), text + b"\xff\xff\n"],
+                                 text + b"1\n", text.replace(b"0.5", b"half"),
+                                 text + b"\xff\xff\n"],
             "first line": [b"", b"\n", b"# nbody\n", whole[1:], b"\xff" * 40,
                            whole.replace(b"n=3", b"n=x"), whole.replace(b" float32", b"")]}
         file = self.folder / "snapshot_00000001.bin"

@@ -194,6 +194,20 @@ class Pages(Folder):
         self.assertEqual(code, 1)
         self.assertIn("README.md:1: this table block is out of date", out)
 
+    def test_a_page_that_waits_for_its_figures(self):
+        blocks = ("<!-- results: sequence file=results/a100.json -->\n<!-- /results -->\n"
+                  "at <!-- value: sequence 01 rate file=results/a100.json --><!-- /value -->\n"
+                  "<!-- table: results/no.csv -->\n<!-- /table -->\n"
+                  "<!-- limiters: columns=dram -->\n<!-- /limiters -->\n")
+        self.refused(blocks, "README.md:1: ", "README.md:3: ", "README.md:4: ", "no such file")
+        text = self.written("<!-- unrecorded -->\n" + blocks)
+        self.assertEqual(text.count("*not recorded yet*"), 4)
+        self.assertIn("not recorded yet: chapters/01_add/README.md", self.run_lessons("--check")[1])
+        there = "at <!-- value: sequence 01 rate -->2000 GB/s<!-- /value -->\n"
+        self.assertIn(there, self.written("<!-- unrecorded -->\n" + blocks + there))
+        self.refused("<!-- unrecorded -->\n" + there, "remove the marker")
+        self.refused("<!-- unrecorded -->\n<!-- snippet: no.cu add -->\n", "no such file")
+
     def test_refused_csv_files(self):
         marker = "<!-- table: results/slots.csv -->\n<!-- /table -->\n"
         for text, words in (

@@ -1,7 +1,7 @@
-// Hillis and Steele's scan with one buffer: who reads before whom?
+// Hillis and Steele with one buffer: without a second barrier it is a race.
 //
 // In each step a thread reads the entry that another thread changes in the same step. Version 02
-// has two buffers; one is enough with a second barrier; without, it is a race.
+// has two buffers; one is enough if all have read before anybody writes.
 //
 //   nvcc -O3 one_buffer.cu -o one_buffer
 //   ./one_buffer

@@ -1,4 +1,4 @@
-// A chain that waits by block number: whose number, and who starts first?
+// A chain of blocks by blockIdx hangs if they start in another order.
 //
 // Block k waits for block k - 1. Each waiting block keeps its place on an SM, and only so many fit.
 // If those that fit all wait for one that has not started, none of them ever ends.

@@ -58,6 +58,11 @@ Bank conflicts of chapter 03's versions: predicted, counted, measured
     (written: the table; file= names the table of counters, by default this one)
     <!-- /banks -->
 
+A page whose figures are still to be recorded
+    <!-- unrecorded -->
+  Its blocks whose file does not exist yet say "not recorded yet"; without the marker they are
+  errors. Once all files are there, the marker is an error.
+
 A listing (the fenced block after the marker is written, FILE is relative to the page)
     <!-- snippet: FILE SYMBOL [body] -->
   SYMBOL is a tag, a function or struct, or `all`. A tag is a region of FILE between the lines
@@ -86,6 +91,10 @@ MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|limiters|limiter|table|ba
                     r"(.*?)|/(results|value|limiters|limiter|table|banks)\s*)-->", re.S)
 WRITTEN = ("results", "snippet", "value", "limiters", "limiter", "table", "banks")
 INLINE = ("value", "limiter")  # in a sentence
+FILES = {"results": "results/h200.json", "value": "results/h200.json",
+         "limiters": "results/h200-limiters.csv", "limiter": "results/h200-limiters.csv"}
+UNRECORDED = "<!-- unrecorded -->"
+NOT_RECORDED = "*not recorded yet*"
 FENCE = re.compile(r"[ \t]*\n(```+)[^\n]*\n(?:.*?\n)??\1[ \t]*(?=\n|\Z)", re.S)
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".hpp": "cpp", ".py": "python",
              ".sh": "bash", ".txt": "cmake"}
@@ -390,6 +399,15 @@ class Writer:
         return f"```{LANGUAGES.get(source.suffix, 'text')}\n{code}\n```"
 
 
+def awaits_record(page: Page, marker: Marker) -> bool:
+    """True for a block of an unrecorded page whose file does not exist yet."""
+    if UNRECORDED not in page.text or marker.kind == "snippet":
+        return False
+    named = dict(word.split("=", 1) for word in marker.words.split() if "=" in word)
+    file = named.get("file", FILES.get(marker.kind, marker.words.split()[0]))
+    return not (page.path.parent / file).exists()
+
+
 def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
     """Start and end of the text that belongs to the marker, and what it should be."""
     marker = page.markers[index]
@@ -406,6 +424,8 @@ def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
     write = {"results": writer.table, "value": writer.value, "limiters": writer.limiter_table,
              "limiter": writer.limiter, "table": writer.csv_table,
              "banks": writer.bank_table}[marker.kind]
+    if awaits_record(page, marker):
+        write = (lambda words: NOT_RECORDED)
     if marker.kind not in INLINE:
         return marker.end, closing.start, f"\n{write(marker.words)}\n"
     if "\n" in page.text[marker.end:closing.start]:
@@ -434,6 +454,9 @@ def rewrite(page: Page) -> Tuple[str, List[str], List[str]]:
                          "(docs/lessons --update writes it)")
         out += [page.text[done:start], text]
         done = end
+    written = [marker for marker in page.markers if marker.kind in WRITTEN]
+    if UNRECORDED in page.text and not any(awaits_record(page, marker) for marker in written):
+        errors.append(f"{page.name}: {UNRECORDED}, but every file is there: remove the marker")
     return "".join(out) + page.text[done:], stale, errors
 
 
@@ -490,5 +513,8 @@ def main(arguments: Sequence[str], root: Path) -> int:
             print(f"written: {page.name}")
     for line in problems:
         print(line, file=sys.stderr)
+    waiting = [page.name for page in pages if UNRECORDED in page.text]
+    if waiting:
+        print(f"not recorded yet: {', '.join(waiting)}")
     print(f"{len(pages)} pages, {len(problems)} problems")
     return 1 if problems else 0
