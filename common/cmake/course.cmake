@@ -83,7 +83,7 @@ endfunction()
 # numbered from 90 on, and those of HOPPER that it cannot rewrite; their rows say so. COMPARED: versions that the
 # exercises are compared with. PEER_LIBRARIES: targets that the peers need; without one of them the peers are left out.
 # DEMOS: see course_demos(). PROGRAMS: .cu files without suffix that use the versions, each a program with a main() of
-# its own, which nobody runs as a test.
+# its own; what they must show is up to the chapter's tests.
 # Makes the targets
 #   NAME            the chapter's program
 #   NAME_reference  the reference on the CPU, which needs no CUDA
