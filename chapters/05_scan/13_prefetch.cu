@@ -131,7 +131,7 @@ __device__ Vector<T> load_once(const T* from) {
 template <class T>
 __device__ void store_once(T* to, const Vector<T>& v) {
   uint4 bits;
-  std::memcpy(&bits, &v, sizeof bits);
+  std::memcpy(static_cast<void*>(&bits), &v, sizeof bits);
   __stcs(reinterpret_cast<uint4*>(to), bits);
 }
 

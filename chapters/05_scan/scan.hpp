@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -84,10 +85,12 @@ class Scan : public course::Problem {
     });
   }
 
-  /// Every value that any version computes is the sum of some range of the input, so none is larger
-  /// than the distance between the largest and the smallest prefix; each addition of floats rounds
-  /// by at most 2^-24 of that. Small integers are exact: all prefixes stay below 2^24. Sums of
-  /// 64-bit integers above 2^53 are rounded here, in the reference, to 53 bits.
+  /// Each addition of floats rounds by at most 2^-24 of its result. The result is the sum of some
+  /// range of the input, no larger than the distance between the largest and the smallest prefix;
+  /// or, where lanes add elements or tiles that do not lie side by side, the sum of some elements
+  /// of at most 32 tiles: of these families of inputs not larger either. Small integers are exact:
+  /// all sums stay below 2^24. Sums of 64-bit integers above 2^53 are rounded here, in the
+  /// reference, to 53 bits.
   course::Tolerance tolerance(int) const override {
     if (std::is_same<T, unsigned>::value) return {0, 0, true};
     if (input() == course::Input::integers) return {0, 0, true};
@@ -180,20 +183,19 @@ class ScanOfMaps : public course::Problem {
 /// out = the elements above 0, in their order; kept = their number.
 class Pack : public course::Problem {
  public:
-  Pack(course::Size size, std::uint64_t seed, course::Input input)
-      : Problem(std::move(size), seed, input), kept_(count()) {}
+  using Problem::Problem;
   std::vector<course::Array> inputs() const override {
     return {{"in", n(), course::Type::f32, seed()}};
   }
   std::vector<course::Array> outputs() const override {
-    return {{"out", kept_, course::Type::f32}, {"kept", 1, course::Type::i64}};
+    return {{"out", kept(), course::Type::f32}, {"kept", 1, course::Type::i64}};
   }
   double bytes_read() const override { return 4.0 * static_cast<double>(n()); }
-  double bytes_written() const override { return 4.0 * static_cast<double>(kept_) + 8; }
+  double bytes_written() const override { return 4.0 * static_cast<double>(kept()) + 8; }
   Work work() const override { return {static_cast<double>(n()), 1e9, "Gelem/s"}; }
   void expected(int output, double* out) const override {
     if (output == 1) {
-      out[0] = static_cast<double>(kept_);
+      out[0] = static_cast<double>(kept());
       return;
     }
     scan_chapter::for_each_prefix<std::int64_t>(
@@ -205,20 +207,23 @@ class Pack : public course::Problem {
   course::Tolerance tolerance(int) const override { return {0, 0, true}; }
 
  protected:
-  std::int64_t kept() const { return kept_; }
+  /// How many elements are kept: counted once, when somebody asks.
+  std::int64_t kept() const {
+    if (kept_ < 0) {
+      const std::int64_t last = n() - 1;
+      kept_ = 0;
+      scan_chapter::for_each_prefix<std::int64_t>(
+          n(), 0, [this](std::int64_t i) { return std::int64_t{element(i) > 0}; }, std::plus<>(),
+          [&](std::int64_t i, std::int64_t before) {
+            if (i == last) kept_ = before + (element(i) > 0);
+          });
+    }
+    return kept_;
+  }
   float element(std::int64_t i) const { return course::value<float>(input(), seed(), i); }
 
  private:
-  std::int64_t count() const {
-    std::int64_t kept = 0;
-    scan_chapter::for_each_prefix<std::int64_t>(
-        n(), 0, [this](std::int64_t i) { return std::int64_t{element(i) > 0}; }, std::plus<>(),
-        [&](std::int64_t i, std::int64_t before) {
-          if (i == n() - 1) kept = before + (element(i) > 0);
-        });
-    return kept;
-  }
-  std::int64_t kept_;
+  mutable std::int64_t kept_ = -1;
 };
 
 /// The inverse of Pack: out[i] = the next element of packed where in[i] is above 0, elsewhere 0.
@@ -257,10 +262,11 @@ class Split : public course::Problem {
   Work work() const override { return {static_cast<double>(n()), 1e9, "Gelem/s"}; }
   void expected(int, double* out) const override {
     const auto even = [this](std::int64_t i) { return std::int64_t{element(i) % 2 == 0}; };
+    const std::int64_t last = n() - 1;
     std::int64_t zeros = 0;
     scan_chapter::for_each_prefix<std::int64_t>(n(), 0, even, std::plus<>(),
                                                 [&](std::int64_t i, std::int64_t before) {
-                                                  if (i == n() - 1) zeros = before + even(i);
+                                                  if (i == last) zeros = before + even(i);
                                                 });
     scan_chapter::for_each_prefix<std::int64_t>(
         n(), 0, even, std::plus<>(), [&](std::int64_t i, std::int64_t before) {

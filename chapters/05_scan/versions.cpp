@@ -374,6 +374,7 @@ Study packing() {
       row_of_pack("cub_select", "CUB DeviceSelect", cub_uses::pack, Role::peer),
   };
   study.sizes = powers_of_two({20, 24, 28});
+  study.cpu_sizes = powers_of_two({17, 20});
   study.test_sizes = test_sizes();
   study.axis = "n";
   study.axis_label = "floats";

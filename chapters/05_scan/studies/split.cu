@@ -9,7 +9,6 @@
 namespace split_study {
 
 constexpr int block_size = 512;
-constexpr int warps = block_size / 32;
 constexpr int rows = 8;                      // of 32 vectors that a warp takes, one after the other
 constexpr int tile = block_size * rows * 4;  // elements
 
