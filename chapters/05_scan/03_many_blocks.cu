@@ -3,7 +3,7 @@
 //   what comes before it.
 // Predicts: any n, all SMs. 16 bytes an element move instead of 8: the second pass reads and
 //   writes everything again.
-// Still wrong: ten additions an element and step, with a barrier each, when two would do.
+// Still wrong: ten additions an element, one a step, with a barrier each; two would do.
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -1,8 +1,7 @@
 // Idea: leave one word free after every 32. What stands a power of two apart then falls into
 //   different banks.
 // Predicts: one wavefront a request where there were up to 32. Steps, barriers and idle threads
-// stay
-//   as they are.
+//   stay as they are.
 // Still wrong: twenty steps with a barrier each for a tile, most of them with a handful of threads.
 #include <cuda_runtime.h>
 

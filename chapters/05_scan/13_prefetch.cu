@@ -1,7 +1,7 @@
 // Idea: before it looks back, a block asks the L2 cache for the tile that will be loaded when it is
 //   done: that many tiles further on as there are blocks running.
-// Predicts: the memory works while blocks wait; their successors find their tiles in the L2 cache,
-//   a third of the way.
+// Predicts: the memory works while blocks wait; their successors find their tiles already in
+//   the L2 cache.
 // Still wrong: for this file nothing. 80 keeps whole tiles ahead in shared memory instead.
 #include <cuda_runtime.h>
 

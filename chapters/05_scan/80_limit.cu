@@ -120,8 +120,8 @@ __device__ int elements_of(int number, std::int64_t n) {
 }
 
 /// Vector r of this thread's part of a tile: `rows` vectors, one behind the other. `rows` is odd,
-/// so that the lanes of a warp are in different banks. What lies behind the array's end does not
-/// matter: it is never combined with what comes before.
+/// so that the lanes of a warp are in different banks. What lies behind the array's end comes
+/// after all elements: no result depends on it.
 template <class T, int rows>
 __device__ Vector<T> vector_of(const Stage<T, rows>& stage, int thread, int r, int count) {
   const int at = thread * rows + r;
@@ -177,6 +177,7 @@ __device__ void add_tiles(Ring<T, rows, stages>& ring, std::int64_t n, int threa
       sum = r == 0 ? x : op(sum, x);
     }
     sum = warp_reduce(sum, lane, 32, op);
+    __syncwarp();  // all lanes have read the tile
     if (lane == 0) {
       stage.sums[warp] = sum;
       arrive(&stage.added);
@@ -194,6 +195,7 @@ __device__ void publish_sums(Ring<T, rows, stages>& ring, Word* sums, int lane, 
     wait_for(&stage.added, k / stages);
     const T x = lane < group_warps ? stage.sums[lane] : T{};
     const T sum = warp_reduce(x, lane, group_warps, op);
+    __syncwarp();  // all lanes have read the sums
     if (lane == 0) {
       publish(sums + std::int64_t{stage.number} * words_of<T>, sum);
       arrive(&stage.free);
@@ -207,7 +209,7 @@ __device__ T gather(T sum, bool have, Word* sums, int first, int last, int lane,
   for (; first < last; first += 32 * sums_a_lane) {
     const int mine = min(max(last - first - lane * sums_a_lane, 0), sums_a_lane);
     Word* const from = sums + std::int64_t{first + lane * sums_a_lane} * words_of<T>;
-    T x[sums_a_lane];
+    T x[sums_a_lane] = {};
     bool there[sums_a_lane] = {};
     bool all = false;
     while (!__all_sync(all_lanes, all)) {

@@ -3,7 +3,7 @@
 //   the GPU, each with the same number of tiles. And the tile holds {mass, x, y, z}, so that
 //   x of i and x of j come to stand in registers of different banks (odd and even numbers).
 // Predicts: 13.16 instructions. Three read three registers, 0.55 clocks more each; none reads two
-//   of one bank, 0.5 more, of which 08 has 3.5. So 14.8 clocks for a warp, where 08 takes 16.7.
+//   of one bank, 0.5 more (a fit), of which 08 has 3.5. So 14.8 clocks for a warp, not 16.7.
 // Still wrong: those three; and below 2^14 bodies there is not a tile for every SM.
 #include <cuda_runtime.h>
 

@@ -426,8 +426,8 @@ constexpr const char* usage =
   --model NAME      plummer (a round cluster) or galaxies (two that collide); plummer
   --n N             bodies; 4096
   --steps N         steps of time; 1024
-  --dt X            length of a step; 1/128
-  --softening X     length below which gravity fades; 1/64
+  --dt X            length of a step; 0.0078125 (1/128)
+  --softening X     length below which gravity fades; 0.015625 (1/64)
   --double          compute in double
   --seed N          other bodies of the same model; 1
   --every N         print energies and write a snapshot every N steps; 64

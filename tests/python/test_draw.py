@@ -119,6 +119,32 @@ class Reading(Folder):
                     self.assertEqual(2, caught.exception.code)
                     self.assertNotIn("\n", str(caught.exception))
 
+    def test_headers_that_announce_nonsense(self) -> None:
+        whole = self.write(0, bodies(3)).read_bytes()
+        file = self.folder / "snapshot_00000001.bin"
+        for before, after, words in ((b"parts=1", b"parts=0", "first line"),
+                                     (b"time=0", b"time=soon", "first line"),
+                                     (b"time=0", b"time=1.2.3", "first line")):
+            with self.subTest(after=after):
+                self.assertIn(before, whole)
+                file.write_bytes(whole.replace(before, after))
+                with self.assertRaisesRegex(Problem, words):
+                    draw.read(file)
+
+    def test_times_as_printf_writes_them(self) -> None:
+        whole = self.write(0, bodies(3)).read_bytes()
+        file = self.folder / "snapshot_00000001.bin"
+        for text in ("0", "0.0078125", "1e-05", "2.5e+20", "12"):
+            file.write_bytes(whole.replace(b"time=0", b"time=" + text.encode()))
+            self.assertEqual(float(text), draw.read(file).time)
+
+    def test_no_bodies(self) -> None:
+        for suffix in ("bin", "csv"):
+            with self.assertRaisesRegex(Problem, "holds no bodies") as caught:
+                draw.read(self.write(0, [], suffix))
+            self.assertEqual(2, caught.exception.code)
+            self.assertNotIn("\n", str(caught.exception))
+
     def test_missing(self) -> None:
         with self.assertRaisesRegex(Problem, "No such file"):
             draw.read(self.folder / "snapshot_00000000.bin")
@@ -155,6 +181,13 @@ class Reading(Folder):
         self.assertAlmostEqual(2.2, draw.extent(snapshot, draw.PLANES["xy"]))
         self.assertAlmostEqual(1.1, draw.extent(snapshot, draw.PLANES["xz"]))
         self.assertEqual(1.0, draw.extent(draw.read(self.write(0, [(0, 0, 0, 1)])), (0, 1)))
+
+    def test_extent_of_what_has_flown_apart(self) -> None:
+        lost, infinite = float("nan"), float("inf")
+        some = [(lost, 0.0, 0.0, 1.0), (0.0, lost, 0.0, 1.0), (infinite, 0.0, 0.0, 1.0)]
+        self.assertEqual(1.0, draw.extent(draw.read(self.write(0, some)), (0, 1)))
+        some.append((2.0, 1.0, 0.0, 1.0))
+        self.assertAlmostEqual(2.2, draw.extent(draw.read(self.write(0, some)), (0, 1)))
 
 
 class Painting(Folder):
@@ -218,6 +251,14 @@ class Pictures(Folder):
             self.assertIn(f"t = {time}", text)
         self.assertNotIn("t = 0.25", text)
 
+    def test_the_same_bytes_in_every_run(self) -> None:
+        for suffix in ("svg", "png"):
+            with self.subTest(suffix=suffix):
+                for name in ("a", "b"):
+                    self.draws(self.folder, "--out", f"{name}.{suffix}")
+                self.assertEqual((self.folder / f"a.{suffix}").read_bytes(),
+                                 (self.folder / f"b.{suffix}").read_bytes())
+
     def test_a_film_has_a_picture_for_each_snapshot(self) -> None:
         self.draws(self.folder, "--animate", "film.gif", "--rate", "5")
         data = (self.folder / "film.gif").read_bytes()
@@ -228,6 +269,11 @@ class Pictures(Folder):
         for file in self.folder.iterdir():
             file.unlink()
         self.write(0, [(0, 0, 0, 1)], "csv", parts=2)
+        self.assertEqual("wrote panels.png", self.draws(self.folder))
+
+    def test_bodies_at_infinity(self) -> None:
+        for step in range(7):
+            self.write(step, bodies(3) + [(float("nan"), float("inf"), 0.0, 1.0)])
         self.assertEqual("wrote panels.png", self.draws(self.folder))
 
     def test_a_damaged_one_is_named(self) -> None:
