@@ -969,6 +969,17 @@ TEST_F(Simulate, BadOptionsGetOneLine) {
   EXPECT_FALSE(fs::exists(folder_ / "there")) << "made before the options were read";
 }
 
+/// Steps so long that nothing finite comes out end with one line, not with a table of NaN.
+TEST_F(Simulate, EndsWhereTheEnergyIsNoNumber) {
+  SIMULATE_NEEDS_GPU();
+  const Ran ran = run({"--n", "32", "--steps", "5", "--every", "1", "--dt", "1e30"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("the energy is no number any more; take a smaller --dt"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_EQ(ran.out.find("nan"), std::string::npos) << ran.out;
+}
+
 /// One snapshot each `every` steps and one of the last; a line of text, then four floats a body.
 TEST_F(Simulate, Snapshots) {
   SIMULATE_NEEDS_GPU();

@@ -605,6 +605,11 @@ void simulate(const Options& o) {
     show_progress("step", step, o.steps);
     if (step % o.every != 0 && step != o.steps) continue;
     const State now = step == 0 ? first : simulation.state();
+    if (!std::isfinite(now.energy())) {
+      throw Failure("step " + std::to_string(step) +
+                        ": the energy is no number any more; take a smaller --dt",
+                    1);
+    }
     const Drift by = drift_between(first, now);
     if (o.drift) {
       std::printf("%lld,%.4g,%.4g,%.4g\n", static_cast<long long>(step), by.energy, by.momentum,
