@@ -163,11 +163,7 @@ void fill(const Array& array, Input input, void* data, cudaStream_t stream) {
 
 Mismatch compare(const Array& array, const void* got, const double* want, Tolerance tolerance,
                  cudaStream_t stream) {
-  if (array.count == 0) return {};
-  return with_type(array.type, [&](auto* tag) {
-    using T = std::remove_pointer_t<decltype(tag)>;
-    return compare_typed(static_cast<const T*>(got), want, array.count, nullptr, tolerance, stream);
-  });
+  return compare_sample(array, got, want, nullptr, array.count, tolerance, stream);
 }
 
 Mismatch compare_sample(const Array& array, const void* got, const double* want,

@@ -20,7 +20,8 @@ Mismatch compare(const Array& array, const void* got, const double* want, Tolera
                  cudaStream_t stream);
 
 /// The same for the elements sample[0 .. count) of the array: want[k] is what element sample[k]
-/// should be. `sample` is a device array in ascending order; Mismatch::first is an element.
+/// should be. `sample` is a device array in ascending order, or nullptr: then all `count` elements.
+/// Mismatch::first is an element.
 Mismatch compare_sample(const Array& array, const void* got, const double* want,
                         const std::int64_t* sample, std::int64_t count, Tolerance tolerance,
                         cudaStream_t stream);

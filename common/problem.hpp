@@ -112,18 +112,23 @@ class Problem {
   Input input_;
 };
 
-/// Calls body(first, last) on parts of [0, n), one thread of the host a part.
+/// Calls body(first, last) on parts of [0, n), one thread of the host a part. A part has at least
+/// `least` indices: by default as many as a thread is worth if each is a matter of nanoseconds.
 template <class Body>
-void parallel_for(std::int64_t n, Body body);
+void parallel_for(std::int64_t n, Body body, std::int64_t least = 1 << 16);
+
+/// Adds up what body(first, last) returns for parts of [0, n), one thread of the host a part.
+template <class Total, class Body>
+Total total_of(std::int64_t n, Body body);
 
 }  // namespace course
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
 
 template <class Body>
-void course::parallel_for(std::int64_t n, Body body) {
-  constexpr std::int64_t least = 1 << 16;  // below this a thread costs more than it saves
+void course::parallel_for(std::int64_t n, Body body, std::int64_t least) {
   const std::int64_t parts =
       std::clamp<std::int64_t>(n / least, 1, std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::thread> threads;
@@ -132,4 +137,16 @@ void course::parallel_for(std::int64_t n, Body body) {
   }
   body(std::int64_t{0}, n / parts);
   for (std::thread& thread : threads) thread.join();
+}
+
+template <class Total, class Body>
+Total course::total_of(std::int64_t n, Body body) {
+  Total total = 0;
+  std::mutex mutex;
+  parallel_for(n, [&](std::int64_t first, std::int64_t last) {
+    const Total part = body(first, last);
+    const std::lock_guard<std::mutex> lock(mutex);
+    total += part;
+  });
+  return total;
 }

@@ -9,6 +9,7 @@
 
 #include "error.hpp"
 #include "json.hpp"
+#include "verify.hpp"
 
 namespace course {
 
@@ -171,12 +172,7 @@ int run(int argc, char** argv, const Chapter& chapter) {
 }
 
 Size size_for(const Study& study, const Version& version, const Size& asked) {
-  Size size = asked;
-  if (!study.axis.empty()) return size;
-  for (const auto& [name, value] : asked.dimensions) {
-    if (name == "n" && value > version.needs.max_n) size.set("n", version.needs.max_n);
-  }
-  return size;
+  return study.axis.empty() ? within_limit(version, asked) : asked;
 }
 
 }  // namespace course

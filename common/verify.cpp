@@ -55,12 +55,10 @@ std::string References::mismatch(const Arguments& arguments, double* largest_err
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     const void* got = arguments.outputs[k];
     const auto* want = static_cast<const double*>(values_[k].data());
-    const Mismatch found =
-        samples_[k].bytes() == 0
-            ? compare(outputs_[k], got, want, tolerances_[k], arguments.stream)
-            : compare_sample(outputs_[k], got, want,
-                             static_cast<const std::int64_t*>(samples_[k].data()), counts_[k],
-                             tolerances_[k], arguments.stream);
+    const auto* sample =
+        samples_[k].bytes() == 0 ? nullptr : static_cast<const std::int64_t*>(samples_[k].data());
+    const Mismatch found = compare_sample(outputs_[k], got, want, sample, counts_[k],
+                                          tolerances_[k], arguments.stream);
     if (largest_error) *largest_error = std::max(*largest_error, found.largest_error);
     if (!found.ok()) return text(found, counts_[k], outputs_[k].name);
   }
@@ -69,6 +67,13 @@ std::string References::mismatch(const Arguments& arguments, double* largest_err
 
 std::string failure_text(cudaError_t error) {
   return error == cudaErrorNotYetImplemented ? "not written yet" : describe(error);
+}
+
+Size within_limit(const Version& version, Size size) {
+  for (auto& [name, value] : size.dimensions) {
+    if (name == "n") value = std::min(value, version.needs.max_n);
+  }
+  return size;
 }
 
 std::string missing(const Version& version, const Problem& problem, const Device& device) {
@@ -85,11 +90,8 @@ std::string missing(const Version& version, const Problem& problem, const Device
   }
   if (!version.launch)
     return "not in this build (it did not compile, or its architecture was left out)";
-  for (const auto& [name, value] : problem.size().dimensions) {
-    if (name == "n" && value > version.needs.max_n) {
-      return "n is limited to " + size_text(version.needs.max_n);
-    }
-  }
+  if (!(within_limit(version, problem.size()) == problem.size()))
+    return "n is limited to " + size_text(version.needs.max_n);
   return "";
 }
 

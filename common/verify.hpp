@@ -54,6 +54,9 @@ struct Outcome {
 /// What a launcher's error means for the version: "not written yet", or the error described.
 std::string failure_text(cudaError_t error);
 
+/// The size with n cut to the largest that the version can take.
+Size within_limit(const Version& version, Size size);
+
 /// Why a version cannot run here: "needs compute capability 9.0", "did not compile", ...; empty if
 /// it can.
 std::string missing(const Version& version, const Problem& problem, const Device& device);

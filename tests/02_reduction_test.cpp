@@ -27,8 +27,11 @@ using course::Study;
 using course::Version;
 using course_test::copy_to;
 using course_test::sanitized;
+using course_test::size_n;
+using course_test::small_numbers;
 using course_test::to_device;
 using course_test::to_host;
+using course_test::Workspace;
 
 const course_test::Inputs inputs = {Input::random,    Input::integers,   Input::equal,
                                     Input::ascending, Input::descending, Input::few_distinct,
@@ -36,8 +39,6 @@ const course_test::Inputs inputs = {Input::random,    Input::integers,   Input::
 
 constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-Size size_n(std::int64_t n) { return {{{"n", n}}}; }
 
 Study study(const std::string& name) { return course_test::study_of(course::chapter(), name); }
 
@@ -102,26 +103,6 @@ class Guarded {
   Buffer buffer_;
 };
 
-/// Scratch memory of exactly the given size.
-class Workspace {
- public:
-  explicit Workspace(std::size_t bytes) : buffer_(bytes) { poison(); }
-  void poison() { buffer_.poison(); }
-  /// Every byte the same, or bytes without a pattern.
-  void fill(int byte) { COURSE_CHECK(cudaMemset(buffer_.data(), byte, buffer_.bytes())); }
-  void scramble(std::uint64_t seed) {
-    std::vector<unsigned char> noise(buffer_.bytes());
-    for (std::size_t i = 0; i < noise.size(); ++i)
-      noise[i] = static_cast<unsigned char>(course::mix(seed, i));
-    copy_to(buffer_, noise);
-  }
-  void* data() const { return buffer_.data(); }
-  std::size_t bytes() const { return buffer_.bytes(); }
-
- private:
-  Buffer buffer_;
-};
-
 std::size_t workspace_bytes(const Study& of, const Version& version, std::int64_t n) {
   return version.workspace_bytes(*course_test::problem_of(of, version, size_n(n)));
 }
@@ -155,15 +136,6 @@ template <class In, class Out = In>
 Out reduce(const Study& of, const Version& version, const std::vector<In>& in) {
   const Buffer device = to_device(in);
   return reduce<In, Out>(of, version, device.data(), static_cast<std::int64_t>(in.size()));
-}
-
-/// Whole numbers from 1 to `most`, never 0: none can be lost without a trace.
-template <class T>
-std::vector<T> small_numbers(std::int64_t n, std::uint64_t seed, std::uint64_t most = 15) {
-  std::vector<T> in(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < in.size(); ++i)
-    in[i] = static_cast<T>(1 + course::mix(seed, i) % most);
-  return in;
 }
 
 /// The sum of the first n: exact, also in float, while it is below 2^24.

@@ -52,8 +52,11 @@ using course::Type;
 using course::Version;
 using course_test::copy_to;
 using course_test::sanitized;
+using course_test::size_n;
+using course_test::small_numbers;
 using course_test::to_device;
 using course_test::to_host;
+using course_test::Workspace;
 
 // Where every access is checked: one family with roundings, one that is exact.
 #ifdef SIMT
@@ -66,8 +69,6 @@ const course_test::Inputs inputs = {Input::random,    Input::integers, Input::eq
 
 constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-Size size_n(std::int64_t n) { return {{{"n", n}}}; }
 
 Study study(const std::string& name) { return course_test::study_of(course::chapter(), name); }
 
@@ -238,38 +239,10 @@ class Guarded {
   Buffer buffer_;
 };
 
-/// Scratch memory of exactly the given size, which holds what it holds.
-class Workspace {
- public:
-  explicit Workspace(std::size_t bytes) : buffer_(bytes) { buffer_.poison(); }
-  void fill(int byte) { COURSE_CHECK(cudaMemset(buffer_.data(), byte, buffer_.bytes())); }
-  void scramble(std::uint64_t seed) {
-    std::vector<unsigned char> noise(buffer_.bytes());
-    for (std::size_t i = 0; i < noise.size(); ++i)
-      noise[i] = static_cast<unsigned char>(course::mix(seed, i));
-    copy_to(buffer_, noise);
-  }
-  void* data() const { return buffer_.data(); }
-  std::size_t bytes() const { return buffer_.bytes(); }
-
- private:
-  Buffer buffer_;
-};
-
-/// Whole numbers from 1 to `most`, never 0: none can be lost without a trace. As floats their sums
-/// stay exact up to 2^24.
-template <class T>
-std::vector<T> small_numbers(std::int64_t n, std::uint64_t seed, std::uint64_t most = 3) {
-  std::vector<T> in(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < in.size(); ++i)
-    in[i] = static_cast<T>(1 + course::mix(seed, i) % most);
-  return in;
-}
-
 /// What a row is tested with: for float exact in any grouping; all bits for the others.
 template <class T>
 std::vector<T> numbers(std::int64_t n, std::uint64_t seed) {
-  if (std::is_same_v<T, float>) return small_numbers<T>(n, seed);
+  if (std::is_same_v<T, float>) return small_numbers<T>(n, seed, 3);
   std::vector<T> in(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<T>(course::mix(seed, i) >> 8);
   return in;
@@ -434,7 +407,7 @@ TEST(Special, NanAndInfinityGoOnlyForward) {
     for (const std::int64_t at : places) {
       for (const float special : {nan, inf, -inf}) {
         if (gpu->simulated && special == -inf) continue;
-        auto in = small_numbers<float>(n, 5);
+        auto in = small_numbers<float>(n, 5, 3);
         in[static_cast<std::size_t>(at)] = special;
         const Buffer device = to_device(in);
         for_each_scan<float>(*gpu, std::min<std::int64_t>(n, 1), [&](const Scan& row) {

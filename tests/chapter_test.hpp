@@ -17,6 +17,7 @@
 #include "check.hpp"
 #include "device.hpp"
 #include "error.hpp"
+#include "input.hpp"
 #include "verify.hpp"
 #ifdef SIMT
 #include "simt/report.hpp"
@@ -74,6 +75,38 @@ std::vector<T> to_host(const void* device, std::int64_t count) {
   COURSE_CHECK(cudaMemcpy(host.data(), device, host.size() * sizeof(T), cudaMemcpyDeviceToHost));
   return host;
 }
+
+/// The size of a problem with one dimension.
+inline course::Size size_n(std::int64_t n) { return {{{"n", n}}}; }
+
+/// Whole numbers from 1 to `most`, never 0: none can be lost without a trace.
+template <class T>
+std::vector<T> small_numbers(std::int64_t n, std::uint64_t seed, std::uint64_t most = 15) {
+  std::vector<T> in(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<T>(1 + course::mix(seed, i) % most);
+  return in;
+}
+
+/// Scratch memory of exactly the given size.
+class Workspace {
+ public:
+  explicit Workspace(std::size_t bytes) : buffer_(bytes) { poison(); }
+  void poison() { buffer_.poison(); }
+  /// Every byte the same, or bytes without a pattern.
+  void fill(int byte) { COURSE_CHECK(cudaMemset(buffer_.data(), byte, buffer_.bytes())); }
+  void scramble(std::uint64_t seed) {
+    std::vector<unsigned char> noise(buffer_.bytes());
+    for (std::size_t i = 0; i < noise.size(); ++i)
+      noise[i] = static_cast<unsigned char>(course::mix(seed, i));
+    copy_to(buffer_, noise);
+  }
+  void* data() const { return buffer_.data(); }
+  std::size_t bytes() const { return buffer_.bytes(); }
+
+ private:
+  course::Buffer buffer_;
+};
 
 /// The study of a chapter by its name.
 inline course::Study study_of(const course::Chapter& chapter, const std::string& name) {
@@ -153,7 +186,7 @@ inline void check_version(const course::Study& study, const course::Version& ver
   int checked = 0, large = 0;
   for (const course::Size& size : study.test_sizes) {
     if (version.takes && !version.takes(size)) continue;
-    if (size.dimensions.front().second > version.needs.max_n) continue;
+    if (!(course::within_limit(version, size) == size)) continue;
     const course::MakeProblem& make = version.make ? version.make : study.make;
     const std::int64_t n = elements(size);
     if (n > small_n && (quick || (gpu->simulated && ++large > 1))) continue;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <type_traits>
 
 #include "input.hpp"
@@ -20,19 +19,6 @@ constexpr course::Type type_of =
 /// The longest chain of additions in any version: the trees, and what one of at least 2^14 threads
 /// adds up on its own.
 inline double depth(std::int64_t n) { return 64 + static_cast<double>(n) / (1 << 14); }
-
-/// Each part of [0, n) is given to body(first, last), which returns what it adds to the total.
-template <class Total, class Body>
-Total total_of(std::int64_t n, Body body) {
-  Total total = 0;
-  std::mutex mutex;
-  course::parallel_for(n, [&](std::int64_t first, std::int64_t last) {
-    const Total part = body(first, last);
-    const std::lock_guard<std::mutex> lock(mutex);
-    total += part;
-  });
-  return total;
-}
 
 }  // namespace reduction
 
@@ -52,14 +38,14 @@ class Sum : public course::Problem {
   double flops() const override { return static_cast<double>(std::max<std::int64_t>(n() - 1, 0)); }
   void expected(int, double* sum) const override {
     if (std::is_same<T, float>::value) {
-      sum[0] = reduction::total_of<double>(n(), [this](std::int64_t first, std::int64_t last) {
+      sum[0] = course::total_of<double>(n(), [this](std::int64_t first, std::int64_t last) {
         double part = 0;
         for (std::int64_t i = first; i < last; ++i) part += static_cast<double>(element(i));
         return part;
       });
     } else {
       const auto total =
-          reduction::total_of<std::uint64_t>(n(), [this](std::int64_t first, std::int64_t last) {
+          course::total_of<std::uint64_t>(n(), [this](std::int64_t first, std::int64_t last) {
             std::uint64_t part = 0;
             for (std::int64_t i = first; i < last; ++i)
               part += static_cast<std::uint64_t>(element(i));
@@ -74,7 +60,7 @@ class Sum : public course::Problem {
     const bool exact = input() == course::Input::integers || !std::is_same<T, float>::value;
     if (exact) return {0, 0, true};
     const double magnitudes =
-        reduction::total_of<double>(n(), [this](std::int64_t first, std::int64_t last) {
+        course::total_of<double>(n(), [this](std::int64_t first, std::int64_t last) {
           double part = 0;
           for (std::int64_t i = first; i < last; ++i)
             part += std::fabs(static_cast<double>(element(i)));

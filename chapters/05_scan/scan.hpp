@@ -33,11 +33,11 @@ void for_each_prefix(std::int64_t n, Total first, Element element, Op op, Body b
   const std::int64_t parts = (n + part - 1) / part;
   std::vector<Total> total(static_cast<std::size_t>(parts));
   const auto of_parts = [&](auto of_part) {
-    // parallel_for shares out no fewer than 2^16 indices a thread: give each part that many.
-    course::parallel_for(parts << 16, [&](std::int64_t from, std::int64_t to) {
-      for (std::int64_t p = (from + 65535) >> 16; p < (to + 65535) >> 16; ++p)
+    const auto some_parts = [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t p = from; p < to; ++p)
         of_part(static_cast<std::size_t>(p), p * part, std::min(n, (p + 1) * part));
-    });
+    };
+    course::parallel_for(parts, some_parts, 1);
   };
   of_parts([&](std::size_t p, std::int64_t from, std::int64_t to) {
     Total sum = element(from);
@@ -210,13 +210,11 @@ class Pack : public course::Problem {
   /// How many elements are kept: counted once, when somebody asks.
   std::int64_t kept() const {
     if (kept_ < 0) {
-      const std::int64_t last = n() - 1;
-      kept_ = 0;
-      scan_chapter::for_each_prefix<std::int64_t>(
-          n(), 0, [this](std::int64_t i) { return std::int64_t{element(i) > 0}; }, std::plus<>(),
-          [&](std::int64_t i, std::int64_t before) {
-            if (i == last) kept_ = before + (element(i) > 0);
-          });
+      kept_ = course::total_of<std::int64_t>(n(), [this](std::int64_t from, std::int64_t to) {
+        std::int64_t kept = 0;
+        for (std::int64_t i = from; i < to; ++i) kept += element(i) > 0;
+        return kept;
+      });
     }
     return kept_;
   }
@@ -262,12 +260,11 @@ class Split : public course::Problem {
   Work work() const override { return {static_cast<double>(n()), 1e9, "Gelem/s"}; }
   void expected(int, double* out) const override {
     const auto even = [this](std::int64_t i) { return std::int64_t{element(i) % 2 == 0}; };
-    const std::int64_t last = n() - 1;
-    std::int64_t zeros = 0;
-    scan_chapter::for_each_prefix<std::int64_t>(n(), 0, even, std::plus<>(),
-                                                [&](std::int64_t i, std::int64_t before) {
-                                                  if (i == last) zeros = before + even(i);
-                                                });
+    const auto zeros = course::total_of<std::int64_t>(n(), [&](std::int64_t from, std::int64_t to) {
+      std::int64_t count = 0;
+      for (std::int64_t i = from; i < to; ++i) count += even(i);
+      return count;
+    });
     scan_chapter::for_each_prefix<std::int64_t>(
         n(), 0, even, std::plus<>(), [&](std::int64_t i, std::int64_t before) {
           out[even(i) ? before : zeros + i - before] = static_cast<double>(element(i));

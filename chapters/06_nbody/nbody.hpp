@@ -148,11 +148,9 @@ class Gravity : public course::Problem {
     const std::vector<std::int64_t> compared = bodies_compared();
     reference_->values.resize(4 * compared.size());
     std::mutex mutex;
-    // in interactions, so that a part is worth a thread; a body belongs to the part of its first
-    const auto count = static_cast<std::int64_t>(compared.size());
-    course::parallel_for(count * n(), [&](std::int64_t first, std::int64_t last) {
+    const auto some = [&](std::int64_t first, std::int64_t last) {
       double magnitude = 0;
-      for (std::int64_t k = (first + n() - 1) / n(); k < (last + n() - 1) / n(); ++k) {
+      for (std::int64_t k = first; k < last; ++k) {
         const std::int64_t i = compared[static_cast<std::size_t>(k)];
         magnitude =
             std::max(magnitude, accelerate(all, all[static_cast<std::size_t>(i)],
@@ -160,7 +158,9 @@ class Gravity : public course::Problem {
       }
       const std::lock_guard<std::mutex> lock(mutex);
       reference_->magnitude = std::max(reference_->magnitude, magnitude);
-    });
+    };
+    // as many bodies as make 2^16 interactions are worth a thread
+    course::parallel_for(static_cast<std::int64_t>(compared.size()), some, (1 << 16) / n() + 1);
     return *reference_;
   }
 

@@ -91,8 +91,9 @@ MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|limiters|limiter|table|ba
                     r"(.*?)|/(results|value|limiters|limiter|table|banks)\s*)-->", re.S)
 WRITTEN = ("results", "snippet", "value", "limiters", "limiter", "table", "banks")
 INLINE = ("value", "limiter")  # in a sentence
-FILES = {"results": "results/h200.json", "value": "results/h200.json",
-         "limiters": "results/h200-limiters.csv", "limiter": "results/h200-limiters.csv"}
+FILES = {"results": "results/h200.json", "value": "results/h200.json",  # where file= is left out
+         "limiters": "results/h200-limiters.csv", "limiter": "results/h200-limiters.csv",
+         "banks": "../../common/simt/evidence/h200.csv"}
 UNRECORDED = "<!-- unrecorded -->"
 NOT_RECORDED = "*not recorded yet*"
 FENCE = re.compile(r"[ \t]*\n(```+)[^\n]*\n(?:.*?\n)??\1[ \t]*(?=\n|\Z)", re.S)
@@ -261,7 +262,7 @@ class Writer:
     def rows(self, study: str,
              named: Dict[str, str]) -> Tuple[ResultFile, List[Row], Dict[str, int]]:
         """The result file, the rows of the study that `size=` and `only=` leave, and the sizes."""
-        name = named.get("file", "results/h200.json")
+        name = named.get("file", FILES["results"])
         if name not in self.files:
             self.files[name] = results.load(self.page.path.parent / name)
         result = self.files[name]
@@ -341,7 +342,7 @@ class Writer:
         return results.cell(result, rows[0], field).split(" +-")[0]
 
     def limiters_of(self, named: Dict[str, str]) -> limiters.Record:
-        name = named.get("file", "results/h200-limiters.csv")
+        name = named.get("file", FILES["limiters"])
         if name not in self.records:
             self.records[name] = limiters.load(self.page.path.parent / name)
         return self.records[name]
@@ -376,7 +377,7 @@ class Writer:
 
     def bank_table(self, words: str) -> str:
         (only,), named = self.options(words, 1, ("file",))
-        name = named.get("file", "../../common/simt/evidence/h200.csv")
+        name = named.get("file", FILES["banks"])
         evidence = banks.read_evidence(self.page.path.parent / name)
         headers, rows = banks.table(only, evidence)
         lines = results.to_markdown(
