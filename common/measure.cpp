@@ -273,7 +273,8 @@ bool Row::sample(const Plan& plan) {
   spent_ += seconds * launches_;
   if (const auto clock = bench_.clock_mhz(); clock && !version_.timer) clocks_.push_back(*clock);
   const int count = static_cast<int>(seconds_.size());
-  if (count < plan.min_samples) return spent_ < 20 * plan.budget_s;
+  if (count < std::min(plan.min_samples, 10)) return spent_ < 20 * plan.budget_s;
+  if (count < plan.min_samples) return spent_ < plan.budget_s;
   return count < plan.max_samples && spent_ < plan.budget_s &&
          summary().relative_error > plan.target_error;
 }

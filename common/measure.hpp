@@ -27,7 +27,7 @@ struct Plan {
   double batch_s = 4e-3;         ///< least length of what one pair of events encloses
   double longest_batch_s = 0.1;  ///< a batch through all sets may not take longer
   double target_error = 1e-3;    ///< stop when the standard error of the mean is this small
-  int min_samples = 10, max_samples = 200;
+  int min_samples = 10, max_samples = 200;  ///< min_samples: or 10, once the budget is spent
   double slow_launch_s = 0.1;  ///< a launch longer than this is measured at a smaller size
 };
 

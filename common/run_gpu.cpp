@@ -17,7 +17,6 @@ Plan plan_for(const Options& options) {
   Plan plan;
   if (options.record) {
     plan.budget_s = 2;
-    plan.warm_up_s = 0.3;
     plan.target_error = 3e-4;
     plan.min_samples = 30;
   }

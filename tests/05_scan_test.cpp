@@ -394,12 +394,14 @@ void check_first(const Device& gpu) {
 }
 TEST(Special, TheFirstElement) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   FOR_ALL_TYPES(check_first);
 }
 
 /// From an element that is not finite on all sums are not; no sum before it knows of it.
 TEST(Special, NanAndInfinityGoOnlyForward) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   for (const std::int64_t n : sizes_here(*gpu, {1, 2, 37, 1021, 4099, 40001, 300001}, 4099)) {
     std::vector<std::int64_t> places = {0, n / 2, n - 1};
     if (!slow(*gpu) && n > 4096) places = {0, 31, 32, 1023, 1024, 4095, n / 2, n - 2, n - 1};
@@ -429,6 +431,7 @@ TEST(Special, NanAndInfinityGoOnlyForward) {
 /// finite, within a tile; between tiles some versions add up what does not stand side by side.
 TEST(Special, NoSumBesideTheRanges) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   const float huge = 3.0e38f;
   for (const std::int64_t n : {std::int64_t{2}, std::int64_t{64}, std::int64_t{1023}}) {
     std::vector<float> in(static_cast<std::size_t>(n));
@@ -442,6 +445,7 @@ TEST(Special, NoSumBesideTheRanges) {
 
 TEST(Special, UnsignedWrapsAround) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   for (const std::int64_t n : sizes_here(*gpu, {1, 2, 33, 1025, 4099, 70001})) {
     const std::vector<unsigned> in(static_cast<std::size_t>(n), UINT32_MAX);
     for_each_scan<unsigned>(*gpu, 1, [&](const Scan& row) {
@@ -723,6 +727,7 @@ void check_same_bits(const Device& gpu) {
 }
 TEST(Special, FixedOrdersGiveTheSameBits) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   FOR_ALL_TYPES(check_same_bits);
 }
 

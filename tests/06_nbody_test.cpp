@@ -390,6 +390,7 @@ TEST(Special, NoVersionIsForgotten) {
 /// Two bodies against the formula: along each axis, both ways, near, far, and in one place.
 TEST(Special, TwoBodies) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   for_each_form([&](const Form& form) {
     for (const double d : {0.0, 0x1p-20, 0x1p-6, 0.75, 3.0, 1024.0}) {
       for (int axis = 0; axis < 6; ++axis) {
@@ -419,6 +420,7 @@ TEST(Special, TwoBodies) {
 /// Only body j has a mass: all feel it, once, and it feels nothing. Names a pair that is lost.
 TEST(Special, EachBodyPullsEach) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   const bool few = gpu->simulated || sanitized();
   for (const std::int64_t n : sizes_here(*gpu, {3, 35, 261, 1030, 2500}, 261)) {
     Bodies bodies = random_bodies(n, 41);
@@ -496,6 +498,7 @@ TEST(Special, NoBodies) {
 /// weighs.
 TEST(Special, MomentumStaysZero) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   for (const std::int64_t n : sizes_here(*gpu, {2, 33, 300, 1500, 4097}, 300)) {
     const Bodies bodies = random_bodies(n, 5);
     const Wants wants = wants_of(bodies);
@@ -516,6 +519,7 @@ TEST(Special, MomentumStaysZero) {
 /// All in one place feel nothing at all, wherever it is and whatever they weigh.
 TEST(Special, OnePlace) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   for (const Body& place : {Body{0, 0, 0, 0}, Body{-3, 0.1, 7, 0}, Body{1e6, -1e6, 1e-6, 0}}) {
     for (const std::int64_t n : {1, 2, 131, 300}) {
       if (gpu->simulated && n == 131) continue;
@@ -533,6 +537,7 @@ TEST(Special, OnePlace) {
 /// A body without mass pulls nobody: the others feel the same, to the bit, where it stands last.
 TEST(Special, BodiesWithoutMassCountNothing) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   const Bodies bodies = random_bodies(200, 9);
   Bodies more = bodies;
   for (const Body& body : random_bodies(90, 10)) more.push_back({body.x, body.y, body.z, 0});
@@ -548,6 +553,7 @@ TEST(Special, BodiesWithoutMassCountNothing) {
 /// feels them as one.
 TEST(Special, HeavyAndFarAway) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   const std::int64_t n = 140;
   for (const double far : {0x1p10, 0x1p20, 0x1p30}) {
     Bodies bodies = random_bodies(n, 11);
@@ -596,6 +602,7 @@ Bodies shell(int l) {
 /// The softening is too small to matter: less than 24 softening^2.
 TEST(Special, ShellOfBodies) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   constexpr double softening = 0x1p-20;
   Bodies bodies = shell(8);
   const std::size_t count = bodies.size();
@@ -628,6 +635,7 @@ TEST(Special, ShellOfBodies) {
 /// Moved by numbers that leave every difference exact: the same bits.
 TEST(Special, MovedAsAWhole) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   Bodies bodies = random_bodies(290, 13);
   for (Body& body : bodies) {
     for (double* x : {&body.x, &body.y, &body.z}) *x = std::floor(*x * 1024) / 1024;
@@ -644,6 +652,7 @@ TEST(Special, MovedAsAWhole) {
 /// In another order the same bodies feel the same, but for the rounding of the sums.
 TEST(Special, InAnotherOrder) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   for (const std::int64_t n : sizes_here(*gpu, {7, 290, 1333}, 290)) {
     const Bodies bodies = random_bodies(n, 19);
     const Wants wants = wants_of(bodies);
@@ -666,6 +675,7 @@ TEST(Special, InAnotherOrder) {
 /// The softening is an argument, and squared once.
 TEST(Special, AnySoftening) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   const Bodies bodies = random_bodies(140, 29);
   for (const double softening : {0x1p-20, 0x1p-10, 0.1875, 1.0, 16.0}) {
     const Wants wants = wants_of(bodies, softening);
@@ -680,6 +690,7 @@ TEST(Special, AnySoftening) {
 /// share a row, for example with a block's bodies or less. The others stay within the bounds.
 TEST(Special, Determinism) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   for (const std::int64_t n : sizes_here(*gpu, {100, 300, 8193, 30011}, 300)) {
     const Bodies bodies = random_bodies(n, 31);
     const Wants wants = n < 10000 ? wants_of(bodies) : Wants(bodies.size());
@@ -805,6 +816,7 @@ TEST(Special, LaunchersCanBeCaptured) {
 /// nothing, and for them it is more.
 TEST(Special, FloatIsNearDouble) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   const std::int64_t n = gpu->simulated || sanitized() ? 300 : 1 << 16;
   const Bodies bodies = random_bodies(n, 59);
   Vectors want;

@@ -51,6 +51,10 @@ using Inputs = std::vector<course::Input>;
 /// True under compute-sanitizer, which is slow: few and small sizes.
 inline bool sanitized() { return std::getenv("COURSE_SANITIZE") != nullptr; }
 
+/// Skips a test under compute-sanitizer, to which values make no difference.
+#define COURSE_ABOUT_VALUES() \
+  if (course_test::sanitized()) GTEST_SKIP() << "about values: no difference to a sanitizer"
+
 /// Copies elements to the front of device memory.
 template <class T>
 void copy_to(const course::Buffer& device, const std::vector<T>& host) {
@@ -193,6 +197,7 @@ inline void check_version(const course::Study& study, const course::Version& ver
     const std::int64_t n = elements(size);
     if (n > small_n && (quick || (gpu->simulated && ++slow > 1))) continue;
     const bool once = (gpu->simulated || quick) && n > 5000;
+    if (quick && make(size, 1, course::Input::random)->flops() > 5e8) continue;
     for (const course::Input input : inputs) {
       for (const std::uint64_t seed : {1u, 20261120u}) {
         const bool plain = input == course::Input::random || input == course::Input::integers;

@@ -100,10 +100,10 @@ template <class T, int rows>
 struct Stage {
   static constexpr int tile = group * rows * Vector<T>::size;  // elements
   Vector<T> data[group * rows];
-  std::uint64_t loaded, added, known, free;
-  int number;             // of the tile; -1: no more
-  T sums[group_warps];    // of each warp's part
-  T before[group_warps];  // all that comes before each warp's part
+  std::uint64_t loaded, added, known, free;  // barriers; each thread arrives for itself
+  int number;                                // of the tile; -1: no more
+  T sums[group_warps];                       // of each warp's part
+  T before[group_warps];                     // all that comes before each warp's part
 };
 
 template <class T, int rows, int stages>
@@ -177,11 +177,8 @@ __device__ void add_tiles(Ring<T, rows, stages>& ring, std::int64_t n, int threa
       sum = r == 0 ? x : op(sum, x);
     }
     sum = warp_reduce(sum, lane, 32, op);
-    __syncwarp();  // all lanes have read the tile
-    if (lane == 0) {
-      stage.sums[warp] = sum;
-      arrive(&stage.added);
-    }
+    if (lane == 0) stage.sums[warp] = sum;
+    arrive(&stage.added);
   }
 }
 
@@ -195,11 +192,8 @@ __device__ void publish_sums(Ring<T, rows, stages>& ring, Word* sums, int lane, 
     wait_for(&stage.added, k / stages);
     const T x = lane < group_warps ? stage.sums[lane] : T{};
     const T sum = warp_reduce(x, lane, group_warps, op);
-    __syncwarp();  // all lanes have read the sums
-    if (lane == 0) {
-      publish(sums + std::int64_t{stage.number} * words_of<T>, sum);
-      arrive(&stage.free);
-    }
+    if (lane == 0) publish(sums + std::int64_t{stage.number} * words_of<T>, sum);
+    arrive(&stage.free);
   }
 }
 
@@ -253,8 +247,7 @@ __device__ void find_prefixes(Ring<T, rows, stages>& ring, Word* sums, T initial
     if (lane < group_warps) {
       stage.before[lane] = lane == 0 ? prefix : have ? op(prefix, before) : before;
     }
-    __syncwarp();
-    if (lane == 0) arrive(&stage.known);
+    arrive(&stage.known);
     const T total = __shfl_sync(all_lanes, upto, group_warps - 1);
     prefix = have ? op(prefix, total) : total;
     have = true;
@@ -319,8 +312,7 @@ __device__ void scan_tiles(Ring<T, rows, stages>& ring, T* out, std::int64_t n, 
       for (int i = warp * part * size + lane; i < end; i += 32) to[i] = results[i];
     }
     ptx::fence_proxy_async(ptx::space_shared);  // before the copy engine writes to the same place
-    __syncwarp();
-    if (lane == 0) arrive(&stage.free);
+    arrive(&stage.free);
   }
 }
 
@@ -343,9 +335,9 @@ __global__ void __launch_bounds__(block_size, 1)
   if (threadIdx.x < stages) {
     Stage<T, rows>& stage = ring[static_cast<int>(threadIdx.x)];
     ptx::mbarrier_init(&stage.loaded, 1);
-    ptx::mbarrier_init(&stage.added, group_warps);
-    ptx::mbarrier_init(&stage.known, 1);
-    ptx::mbarrier_init(&stage.free, group_warps + 1);
+    ptx::mbarrier_init(&stage.added, group);
+    ptx::mbarrier_init(&stage.known, 32);
+    ptx::mbarrier_init(&stage.free, group + 32);
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
   __syncthreads();

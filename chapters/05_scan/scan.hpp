@@ -25,11 +25,18 @@ using Sum = std::conditional_t<
     std::is_same<T, float>::value, double,
     std::conditional_t<std::is_same<T, unsigned>::value, std::uint32_t, std::int64_t>>;
 
+constexpr int most_parts = 64;
+/// How many elements of n a part has.
+inline std::int64_t part_of(std::int64_t n) {
+  return std::max<std::int64_t>((n + most_parts - 1) / most_parts, 1 << 12);
+}
+
 /// Calls body(i, before) for every i of [0, n), where before = first op element(0) op ... op
-/// element(i - 1). On all threads of the host: first the parts' totals, then each part again.
+/// element(i - 1). On all threads of the host: first the parts' totals, then each part again, in
+/// order.
 template <class Total, class Element, class Op, class Body>
 void for_each_prefix(std::int64_t n, Total first, Element element, Op op, Body body) {
-  const std::int64_t part = std::max<std::int64_t>((n + 63) / 64, 1 << 12);
+  const std::int64_t part = part_of(n);
   const std::int64_t parts = (n + part - 1) / part;
   std::vector<Total> total(static_cast<std::size_t>(parts));
   const auto of_parts = [&](auto of_part) {
@@ -95,11 +102,18 @@ class Scan : public course::Problem {
     if (std::is_same<T, unsigned>::value) return {0, 0, true};
     if (input() == course::Input::integers) return {0, 0, true};
     if (!std::is_same<T, float>::value) return {0, 0, false};
-    double low = 0, high = 0;
-    std::vector<double> values(static_cast<std::size_t>(n()));
-    if (n() > 0) expected(0, values.data());
-    for (const double x : values) low = std::min(low, x), high = std::max(high, x);
-    return {depth() * 0x1p-24 * (high - low), 0, false};
+    struct alignas(64) Range {  // a cache line each: threads write to them at the same time
+      double low = 0, high = 0;
+    };
+    Range parts[scan_chapter::most_parts], all;
+    for_each([&](std::int64_t i, scan_chapter::Sum<T> before) {
+      Range& part = parts[i / scan_chapter::part_of(n())];
+      const auto prefix = static_cast<double>(before) + (exclusive ? 0.0 : double(element(i)));
+      part.low = std::min(part.low, prefix), part.high = std::max(part.high, prefix);
+    });
+    for (const Range& part : parts)
+      all.low = std::min(all.low, part.low), all.high = std::max(all.high, part.high);
+    return {depth() * 0x1p-24 * (all.high - all.low), 0, false};
   }
 
  protected:

@@ -307,7 +307,7 @@ Study size_sweep() {
   study.name = "size";
   study.title = "Rate over size, L2 cold";
   study.versions = chosen<float, false>({"08", "10", "13", "80", "90"});
-  study.sizes = powers_of_two({10, 12, 14, 16, 18, 20, 21, 22, 23, 24, 26, 28, 30});
+  study.sizes = powers_of_two({10, 14, 18, 20, 21, 22, 23, 24, 26, 28, 30});
   study.test_sizes.clear();  // the sequence tests the same launchers
   study.axis = "n";
   study.axis_label = "floats";

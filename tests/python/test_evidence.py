@@ -249,21 +249,28 @@ print("index,kernel,checksum\\nkernel sum\\n0,scan,ab")
 
     def test_chapters(self):
         program = self.program("09_fake", FAKE_CHAPTER)
+        side = [{"study": "side", "size": {"n": 8}}, {"study": "side", "size": {"n": 16}}]
         plan = self.write("plan.json", {"chapter": "09_fake", "results": [
-            {"study": "side", "size": {"n": 8}}, {"study": "side", "size": {"n": 16}}]})
+            {"study": "sequence", "size": {"n": 1 << 20}}, *side]})
         done = self.run_script("collect", "chapters", "--sizes", plan, "--output",
                                self.folder / "t.csv", program)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = tables.read_table(self.folder / "t.csv")[1]
         self.assertEqual([(row["study"], row["version"], row["size"], row["kernel"],
                            row["launches"]) for row in rows],
-                         [("sequence", "01_first", "n=2^20", "add", "2"),
+                         [("sequence", "01_first", "n=1048576", "add", "2"),
                           ("side", "only_one", "n=8", "add", "2"),
                           ("side", "only_one", "n=16", "add", "2")])
         self.assertEqual(rows[0]["global_loads_sectors"], "5")  # launches 2 and 3 of the report
         self.assertEqual(rows[2]["global_atomics_requests"], "22")  # 5 and 6, red and atom
         self.assertEqual(rows[0]["barriers"], "8")
         self.assertEqual(rows[0]["shared_loads_wavefronts"], "")  # no metric of this GPU
+        done = self.run_script("collect", "chapters", "--sizes",
+                               self.write("plan.json", {"chapter": "09_fake", "results": side}),
+                               "--output", self.folder / "t.csv", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({row["study"] for row in tables.read_table(self.folder / "t.csv")[1]},
+                         {"side"})
 
     def test_not_a_chapter(self):
         program = self.program("other", "#!/bin/sh\necho hello\n")
