@@ -153,7 +153,7 @@ Size ChapterRun::fitting(const Study& study, const Size& asked) const {
 
 /// The asked size, unless one launch would take longer than the plan allows: then the largest of
 /// its quarters that does not. Climbs from a small size, because the time of a small launch says
-/// little about a large one.
+/// little about a large one. A point of a curve is left out rather than measured at another size.
 Size ChapterRun::fast_enough(const Study& study, const Version& version, const Size& asked,
                              Result& result) {
   constexpr double small_bytes = 1 << 20;
@@ -173,6 +173,10 @@ Size ChapterRun::fast_enough(const Study& study, const Version& version, const S
     const double at_next =
         per_work * make(study, version, ladder[ladder.size() - 2])->work().amount;
     if (at_next > slow && seconds > 1e-3) {
+      if (!study.axis.empty()) {
+        result.skipped = "left out: a launch takes about " + time_text(at_asked);
+        return asked;
+      }
       result.flags.push_back("smaller_size");
       result.notes.push_back("measured at " + ladder.back().text() + ": a launch at " +
                              asked.text() + " takes about " + time_text(at_asked));
@@ -266,14 +270,16 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
     if (!(fits == asked))
       result.notes.push_back("measured at " + fits.text() + ": " + asked.text() + " does not fit");
     if (!(size == fits)) {
-      result.flags.push_back("smaller_size");
+      result.flags.push_back("largest_size");
       result.notes.push_back("measured at " + size.text() + ", the largest that it can take");
     }
+    Size measured = size;
+    if (result.skipped.empty() && !version.timer)
+      measured = fast_enough(study, version, size, result);
     if (!result.skipped.empty()) {
       results.push_back(result);
       continue;
     }
-    const Size measured = version.timer ? size : fast_enough(study, version, size, result);
     Job& job = job_for(jobs, study, version, measured);
     set_problem(result, *job.problem);
     auto row = std::make_unique<Row>(version, *job.problem, job.sets, bench_);
@@ -299,10 +305,11 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
   progress_line("");
   double previous = 0;
   for (Result& result : results) {
-    std::fputs(table_row(study, result, result.role == Role::version ? previous : 0).c_str(),
-               stdout);
+    const bool alone = std::count(result.flags.begin(), result.flags.end(), "largest_size") > 0;
+    const bool of_ladder = result.role == Role::version && !alone;
+    std::fputs(table_row(study, result, of_ladder ? previous : 0).c_str(), stdout);
     if (result.measured() && result.role == Role::version && study.axis.empty())
-      previous = result.rate();
+      previous = alone ? 0 : result.rate();
     report_.results.push_back(std::move(result));
   }
   std::fflush(stdout);
@@ -317,7 +324,7 @@ void ChapterRun::run_study(const Study& study) {
   if (report_.anchors && study.limit) {
     const Limit limit = study.limit(*report_.anchors, *problem);
     if (limit.value > 0)
-      std::printf("limit: %.0f %s, %s (%s)\n", limit.value, limit.unit.c_str(), limit.name.c_str(),
+      std::printf("limit: %.4g %s, %s (%s)\n", limit.value, limit.unit.c_str(), limit.name.c_str(),
                   limit.how.c_str());
   }
   std::fputs(table_header(study, problem->work().unit).c_str(), stdout);

@@ -250,6 +250,7 @@ Study in_double() {
   study.title = "The same in double";
   study.type = course::Type::f64;
   study.make = course::make_problem<GravityInDouble>();
+  study.slow_launch_s = 0.25;
   study.versions = {
       row("global_memory", "a body a thread", double_precision::global_memory),
       row("shared_tile", "tiles in shared memory", double_precision::shared_tile),

@@ -242,6 +242,13 @@ class Tables(Folder):
         _, lines = results.study_table(result, result.studies[0])
         self.assertEqual([line[0] for line in lines], ["01_slow (n = 2^16)", "02_fast", "03_best"])
 
+    def test_largest_size_of_a_version_is_compared_with_no_other(self):
+        result = self.load(make_file([make_row("01_all_at_once", 10, flags=["largest_size"],
+                                               size={"n": 2**16}),
+                                      make_row("02_fast", 2000), make_row("03_best", 3000)]))
+        self.assertEqual([results.cell(result, row, "x_previous") for row in result.rows],
+                         ["-", "-", "1.50x"])
+
     def test_text_is_80_columns_wide(self):
         rows = ladder() + [make_row("07_a_really_long_name_of_a_version_that_goes_on", 3900)]
         result = self.load(make_file(rows + sweep(), [make_study(), make_study("sizes", "n")]))

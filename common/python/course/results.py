@@ -23,6 +23,7 @@ FLAG_WORDS = {
     "on_battery": "on battery: plug in the laptop",
     "display_timeout": "this GPU drives a display with a time-out",
     "smaller_size": "measured at a smaller size than asked for; compare rates, not times",
+    "largest_size": "measured at the largest size that it can take; compare it with no other",
     "l2_resident": "the data fit in the L2 cache: not a memory rate",
 }
 
@@ -395,7 +396,9 @@ def previous(result: ResultFile, row: Row) -> Optional[Row]:
     ladder = list(dict.fromkeys(other.version for other in rows))
     if row.role != "version" or row.version == ladder[0]:
         return None
-    return same_case(result, row, ladder[ladder.index(row.version) - 1])
+    before = same_case(result, row, ladder[ladder.index(row.version) - 1])
+    pair = [row, before] if before else []
+    return None if any("largest_size" in each.flags for each in pair) else before
 
 
 def _time_cell(_: ResultFile, row: Row) -> str:
