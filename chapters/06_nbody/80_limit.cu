@@ -2,9 +2,10 @@
 // Idea: eight bodies a thread, so that a load serves eight interactions; as many blocks as fit on
 //   the GPU, each with the same number of tiles. And the tile holds {mass, x, y, z}, so that
 //   x of i and x of j come to stand in registers of different banks (odd and even numbers).
-// Predicts: 13.16 instructions. Three read three registers, 0.55 clocks more each; none reads two
-//   of one bank, 0.5 more (a fit), of which 08 has 3.5. So 14.8 clocks for a warp, not 16.7.
-// Still wrong: those three; and below 2^14 bodies there is not a tile for every SM.
+// Predicts: 13.16 instructions. By the model of the banks (issue_slots) 15.05 clocks for a warp,
+//   where 08 has 16.84: none of these differences reads two registers of one bank.
+// Still wrong: three instructions read three registers, so two of one bank; and below 2^14 bodies
+//   there is not a tile for every SM.
 #include <cuda_runtime.h>
 
 #include <algorithm>
