@@ -174,7 +174,7 @@ Size ChapterRun::fast_enough(const Study& study, const Version& version, const S
         per_work * make(study, version, ladder[ladder.size() - 2])->work().amount;
     if (at_next > slow && seconds > 1e-3) {
       if (!study.axis.empty()) {
-        result.skipped = "left out: a launch takes about " + time_text(at_asked);
+        result.skipped = "a launch would take about " + time_text(at_asked);
         return asked;
       }
       result.flags.push_back("smaller_size");
