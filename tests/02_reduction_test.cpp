@@ -28,6 +28,8 @@ using course::Version;
 using course_test::copy_to;
 using course_test::sanitized;
 using course_test::size_n;
+using course_test::sizes_here;
+using course_test::slow;
 using course_test::small_numbers;
 using course_test::to_device;
 using course_test::to_host;
@@ -51,16 +53,6 @@ void for_each_version(const Study& of, const Device& gpu, Body body) {
 /// The sums of floats in an order that is not fixed.
 bool in_any_order(const Study& of, const Version& version) {
   return version.id == "09_atomic_per_block" && of.type == course::Type::f32;
-}
-
-/// The sizes of a list; where every access is checked only those up to `most`.
-std::vector<std::int64_t> sizes_here(const Device& gpu, const std::vector<std::int64_t>& list,
-                                     std::int64_t most = 5000) {
-  std::vector<std::int64_t> sizes;
-  for (const std::int64_t n : list) {
-    if (n <= most || (!gpu.simulated && !sanitized())) sizes.push_back(n);
-  }
-  return sizes;
 }
 
 /// Elements on the device, each followed and preceded by one that nobody may write.
@@ -228,11 +220,11 @@ TEST(Special, TheOnlyOneIsFoundEverywhere) {
 /// Every size up to two tiles of the largest tree, in an array that goes on behind it.
 template <class T>
 void check_every_size(const Study& of, const Device& gpu) {
-  const std::int64_t largest = gpu.simulated || sanitized() ? 300 : 2100;
+  const std::int64_t largest = slow(gpu) ? 300 : 2100;
   const auto numbers = small_numbers<T>(largest + 64, 3, 4095);
   const Buffer in = to_device(numbers);
   for_each_version(of, gpu, [&](const Version& v) {
-    for (std::int64_t n = 0; n <= largest; n += (gpu.simulated || sanitized()) && n > 70 ? 23 : 1)
+    for (std::int64_t n = 0; n <= largest; n += slow(gpu) && n > 70 ? 23 : 1)
       ASSERT_EQ(reduce<T>(of, v, in.data(), n), sum_of(numbers, n)) << "n = " << n;
   });
 }
@@ -520,7 +512,7 @@ TEST(Special, BackToBackOnOneWorkspace) {
 template <class T>
 void check_two_streams(const Study& of, const Device& gpu) {
   const int launches = gpu.simulated ? 2 : 20;
-  const std::int64_t sizes[] = {3001, gpu.simulated || sanitized() ? 2005 : 1000003};
+  const std::int64_t sizes[] = {3001, slow(gpu) ? 2005 : 1000003};
   std::vector<std::vector<T>> numbers;
   for (std::uint64_t s = 0; s < 2; ++s) {
     numbers.push_back(small_numbers<T>(sizes[s], s));
@@ -677,7 +669,7 @@ TEST(Generic, OneSignOnly) {
 TEST(Generic, ExtremesAnywhere) {
   NEEDS_GENERIC(gpu);
   for (const std::int64_t n : sizes_here(*gpu, {1, 2, 5, 67, 1025, 4099, 16389, 70001}, 17000)) {
-    const std::int64_t places = gpu->simulated || sanitized() ? (n < 100 ? n : 9) : 300;
+    const std::int64_t places = slow(*gpu) ? (n < 100 ? n : 9) : 300;
     for (std::int64_t k = 0; k < std::min(n, places); ++k) {
       const std::int64_t at = k == 0 ? n - 1 : k * n / places;
       std::vector<float> in = small_numbers<float>(n, 23);
@@ -799,22 +791,16 @@ TEST(Special, LaunchersCanBeCaptured) {
 TEST(Special, QueriesLaunchNothing) {
   COURSE_NEEDS_GPU(gpu);
   const Study of = study("sequence");
-  cudaStream_t stream{};
-  COURSE_CHECK(cudaStreamCreate(&stream));
   for_each_version(of, *gpu, [&](const Version& v) {
     if (v.role != Role::version) return;
     const Guarded<float> out;
-    cudaGraph_t graph{};
-    COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    EXPECT_EQ((launch<float, float>(of, v, nullptr, out.at(), 4099, nullptr, 0, stream)),
-              cudaSuccess);
-    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-    std::size_t nodes = 0;
-    COURSE_CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
-    EXPECT_EQ(nodes, 0u);
-    COURSE_CHECK(cudaGraphDestroy(graph));
+    EXPECT_EQ(course_test::captured_nodes([&](cudaStream_t stream) {
+                EXPECT_EQ(
+                    (launch<float, float>(of, v, nullptr, out.at(), 4099, nullptr, 0, stream)),
+                    cudaSuccess);
+              }),
+              0u);
   });
-  COURSE_CHECK(cudaStreamDestroy(stream));
 }
 #endif
 

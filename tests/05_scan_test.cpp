@@ -53,6 +53,8 @@ using course::Version;
 using course_test::copy_to;
 using course_test::sanitized;
 using course_test::size_n;
+using course_test::sizes_here;
+using course_test::slow;
 using course_test::small_numbers;
 using course_test::to_device;
 using course_test::to_host;
@@ -71,19 +73,6 @@ constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 Study study(const std::string& name) { return course_test::study_of(course::chapter(), name); }
-
-/// All is small where every access is checked.
-bool slow(const Device& gpu) { return gpu.simulated || sanitized(); }
-
-/// The sizes of a list; where every access is checked only those up to `most`.
-std::vector<std::int64_t> sizes_here(const Device& gpu, const std::vector<std::int64_t>& list,
-                                     std::int64_t most = 5000) {
-  std::vector<std::int64_t> sizes;
-  for (const std::int64_t n : list) {
-    if (n <= most || !slow(gpu)) sizes.push_back(n);
-  }
-  return sizes;
-}
 
 // ---- What a scan is, on the host ----
 
@@ -1193,20 +1182,13 @@ TEST(Special, LaunchersCanBeCaptured) {
 /// A query captured puts nothing into the graph.
 TEST(Special, QueriesLaunchNothing) {
   COURSE_NEEDS_GPU(gpu);
-  cudaStream_t stream{};
-  COURSE_CHECK(cudaStreamCreate(&stream));
   for_each_scan<float>(*gpu, 1, [&](const Scan& row) {
     if (!row.ours()) return;
-    cudaGraph_t graph{};
-    COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    EXPECT_EQ(row.launch(nullptr, nullptr, 4099, nullptr, 0, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-    std::size_t nodes = 0;
-    COURSE_CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
-    EXPECT_EQ(nodes, 0u);
-    COURSE_CHECK(cudaGraphDestroy(graph));
+    EXPECT_EQ(course_test::captured_nodes([&](cudaStream_t stream) {
+                EXPECT_EQ(row.launch(nullptr, nullptr, 4099, nullptr, 0, stream), cudaSuccess);
+              }),
+              0u);
   });
-  COURSE_CHECK(cudaStreamDestroy(stream));
 }
 #endif
 

@@ -84,6 +84,8 @@ using course::Buffer;
 using course::Device;
 using course::Input;
 using course_test::sanitized;
+using course_test::sizes_here;
+using course_test::slow;
 using course_test::to_host;
 using nbody::Body;
 using Bodies = std::vector<Body>;
@@ -364,16 +366,6 @@ Bodies random_bodies(std::int64_t n, std::uint64_t seed) {
   return bodies;
 }
 
-/// Those of a list up to `most` where every access is checked.
-std::vector<std::int64_t> sizes_here(const Device& gpu, const std::vector<std::int64_t>& list,
-                                     std::int64_t most) {
-  std::vector<std::int64_t> sizes;
-  for (const std::int64_t n : list) {
-    if (n <= most || (!gpu.simulated && !sanitized())) sizes.push_back(n);
-  }
-  return sizes;
-}
-
 /// The launchers called here are those of the chapter.
 TEST(Special, NoVersionIsForgotten) {
   std::set<std::string> built, called;
@@ -421,7 +413,7 @@ TEST(Special, TwoBodies) {
 TEST(Special, EachBodyPullsEach) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
-  const bool few = gpu->simulated || sanitized();
+  const bool few = slow(*gpu);
   for (const std::int64_t n : sizes_here(*gpu, {3, 35, 261, 1030, 2500}, 261)) {
     Bodies bodies = random_bodies(n, 41);
     for (Body& body : bodies) body.m = 0;
@@ -448,7 +440,7 @@ TEST(Special, EachBodyPullsEach) {
 TEST(Special, EverySize) {
   COURSE_NEEDS_GPU(gpu);
   std::vector<std::int64_t> sizes;
-  if (gpu->simulated || sanitized()) {
+  if (slow(*gpu)) {
     sizes = {0, 1, 4, 30, 32, 64, 65, 128, 130, 256, 300};
   } else {
     for (std::int64_t n = 0; n <= 300; ++n) sizes.push_back(n);
@@ -474,7 +466,7 @@ TEST(Special, RowsThatBlocksShare) {
     const Bodies bodies = random_bodies(n, 17);
     const Wants wants = wants_of(bodies);
     for_each_form([&](const Form& form) {
-      if ((gpu->simulated || sanitized()) && !in_any_order(form)) return;
+      if (slow(*gpu) && !in_any_order(form)) return;
       EXPECT_TRUE(near(form, accelerate(form, bodies), wants)) << "n = " << n;
     });
   }
@@ -694,7 +686,7 @@ TEST(Special, Determinism) {
   for (const std::int64_t n : sizes_here(*gpu, {100, 300, 8193, 30011}, 300)) {
     const Bodies bodies = random_bodies(n, 31);
     const Wants wants = n < 10000 ? wants_of(bodies) : Wants(bodies.size());
-    const int runs = gpu->simulated || sanitized() ? 3 : 20;
+    const int runs = slow(*gpu) ? 3 : 20;
     for_each_form([&](const Form& form) {
       const bool loosely = form.id == "81_third_law" || (form.id == "80_limit" && n > 100);
       if (loosely && n > 10000) return;  // the reference would take long
@@ -717,7 +709,7 @@ TEST(Special, TwoStreams) {
   COURSE_NEEDS_GPU(gpu);
   std::array<cudaStream_t, 2> streams{};
   for (cudaStream_t& stream : streams) COURSE_CHECK(cudaStreamCreate(&stream));
-  const bool few = gpu->simulated || sanitized();
+  const bool few = slow(*gpu);
   const std::array<Bodies, 2> bodies = {random_bodies(few ? 200 : 2000, 43),
                                         random_bodies(few ? 140 : 1400, 47)};
   const std::array<Wants, 2> wants = {wants_of(bodies[0]), wants_of(bodies[1])};
@@ -817,7 +809,7 @@ TEST(Special, LaunchersCanBeCaptured) {
 TEST(Special, FloatIsNearDouble) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
-  const std::int64_t n = gpu->simulated || sanitized() ? 300 : 1 << 16;
+  const std::int64_t n = slow(*gpu) ? 300 : 1 << 16;
   const Bodies bodies = random_bodies(n, 59);
   Vectors want;
   for_each_form([&](const Form& form) {

@@ -80,6 +80,38 @@ std::vector<T> to_host(const void* device, std::int64_t count) {
   return host;
 }
 
+/// True where every access is checked: few and small sizes there, too.
+inline bool slow(const course::Device& gpu) { return gpu.simulated || sanitized(); }
+
+/// Those of a list that a test can take here: all, or where it is slow those up to `most`.
+inline std::vector<std::int64_t> sizes_here(const course::Device& gpu,
+                                            const std::vector<std::int64_t>& list,
+                                            std::int64_t most = 5000) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t n : list) {
+    if (n <= most || !slow(gpu)) sizes.push_back(n);
+  }
+  return sizes;
+}
+
+#ifndef SIMT
+/// How many nodes a graph has that captured what launch(stream) puts into the stream.
+template <class Launch>
+std::size_t captured_nodes(Launch launch) {
+  cudaStream_t stream{};
+  cudaGraph_t graph{};
+  std::size_t nodes = 0;
+  COURSE_CHECK(cudaStreamCreate(&stream));
+  COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  launch(stream);
+  COURSE_CHECK(cudaStreamEndCapture(stream, &graph));
+  COURSE_CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
+  COURSE_CHECK(cudaGraphDestroy(graph));
+  COURSE_CHECK(cudaStreamDestroy(stream));
+  return nodes;
+}
+#endif
+
 /// The size of a problem with one dimension.
 inline course::Size size_n(std::int64_t n) { return {{{"n", n}}}; }
 
