@@ -7,6 +7,7 @@ python3 -m course.mutants check NN NAME PROGRAM  runs a program built from it; 1
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -88,13 +89,15 @@ def catches(report: Dict[str, Any]) -> Dict[str, str]:
 
 
 def run(mutant: Mutant, program: Path) -> Dict[str, str]:
-    """Run the program of a mutant on its sizes; who caught it."""
+    """Run the program of a mutant on its sizes; who caught it. On one thread, where a run repeats
+    exactly: what a bug breaks first may depend on how blocks run side by side."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "result.json"
         done = subprocess.run([str(program), "--check", "--study", mutant.study, "--only",
                                mutant.version, "--size", mutant.sizes, "--json", str(file)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", check=False)
+                              errors="replace", check=False,
+                              env={**os.environ, "SIMT_THREADS": "1"})
         try:
             report = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
