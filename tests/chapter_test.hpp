@@ -221,14 +221,14 @@ inline void check_version(const course::Study& study, const course::Version& ver
                           const Inputs& inputs) {
   COURSE_NEEDS_GPU(gpu);
   const bool quick = sanitized();  // small sizes, one seed, two families of inputs
-  int checked = 0, slow = 0;
+  int checked = 0, large = 0;
   for (const course::Size& size : study.test_sizes) {
     if (version.takes && !version.takes(size)) continue;
     if (!(course::within_limit(version, size) == size)) continue;
     const course::MakeProblem& make = version.make ? version.make : study.make;
     const std::int64_t n = elements(size);
-    if (n > small_n && (quick || (gpu->simulated && ++slow > 1))) continue;
-    const bool once = (gpu->simulated || quick) && n > 5000;
+    if (n > small_n && (quick || (gpu->simulated && ++large > 1))) continue;
+    const bool once = slow(*gpu) && n > 5000;
     if (quick && make(size, 1, course::Input::random)->flops() > 5e8) continue;
     for (const course::Input input : inputs) {
       for (const std::uint64_t seed : {1u, 20261120u}) {

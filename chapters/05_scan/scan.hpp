@@ -96,8 +96,8 @@ class Scan : public course::Problem {
   /// range of the input, no larger than the distance between the largest and the smallest prefix;
   /// or, where lanes add elements or tiles that do not lie side by side, the sum of some elements
   /// of at most 32 tiles: of these families of inputs not larger either. Small integers are exact:
-  /// all sums stay below 2^24. Sums of 64-bit integers must be equal once both are
-  /// rounded to the 53 bits of a double, as they are here.
+  /// all sums stay below 2^24. Sums of 64-bit integers must be equal once both are rounded to the
+  /// 53 bits of a double, as they are here.
   course::Tolerance tolerance(int) const override {
     if (std::is_same<T, unsigned>::value) return {0, 0, true};
     if (input() == course::Input::integers) return {0, 0, true};
@@ -106,8 +106,9 @@ class Scan : public course::Problem {
       double low = 0, high = 0;
     };
     Range parts[scan_chapter::most_parts], all;
+    const std::int64_t of_a_part = scan_chapter::part_of(n());
     for_each([&](std::int64_t i, scan_chapter::Sum<T> before) {
-      Range& part = parts[i / scan_chapter::part_of(n())];
+      Range& part = parts[i / of_a_part];
       const auto prefix = static_cast<double>(before) + (exclusive ? 0.0 : double(element(i)));
       part.low = std::min(part.low, prefix), part.high = std::max(part.high, prefix);
     });
