@@ -1,21 +1,17 @@
 // The record, after the readable ladder ended.
 // Idea: eight bodies a thread, so that a load serves eight interactions; as many blocks as fit on
-//   the GPU, each with the same number of tiles. And the tile holds {mass, x, y, z}, so that
-//   x of i and x of j come to stand in registers of different banks (odd and even numbers).
+//   the GPU, each with the same number of tiles, and smaller ones where there are few bodies. And
+//   the tile holds {mass, x, y, z}, so that x of i and x of j come to stand in registers of
+//   different banks (odd and even numbers).
 // Predicts: 13.16 instructions. By the model of the banks (issue_slots) 15.05 clocks for a warp,
 //   where 08 has 16.84: none of these differences reads two registers of one bank.
-// Still wrong: three instructions read three registers, so two of one bank; and below 2^14 bodies
-//   there is not a tile for every SM.
+// Still wrong: three instructions read three registers, so two of one bank.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
 
 namespace limit {
-
-constexpr int block_size = 512;
-constexpr int per_thread = 8;
-constexpr int row_size = per_thread * block_size;  // bodies of a block
 
 /// 1 / sqrt(x) by one instruction, off by at most a part in 2^22.9. A denormal x counts as zero;
 /// here x is at least softening^2. PTX ISA, "rsqrt".
@@ -35,10 +31,13 @@ struct alignas(16) MassFirst {
   float mass, x, y, z;
 };
 
-/// The work is a matrix of units, a row for each row_size bodies i, a column for each block_size
-/// bodies j; each block takes as many units in reading order. acceleration is zero before.
-__global__ void __launch_bounds__(block_size, 1)  // up to 128 registers
+/// The work is a matrix of units, a row for each per_thread * block_size bodies i, a column for
+/// each block_size bodies j; each block takes as many units in reading order. acceleration is zero
+/// before. blocks_an_sm: as many are resident at least, so this is how many registers they have.
+template <int per_thread, int block_size, int blocks_an_sm>
+__global__ void __launch_bounds__(block_size, blocks_an_sm)
     accelerate_bodies(const float4* bodies, float4* acceleration, int n, float softening2) {
+  constexpr int row_size = per_thread * block_size;
   __shared__ MassFirst tile[block_size];
   const int t = threadIdx.x;
   const float4 nobody = make_float4(0, 0, 0, 0);
@@ -91,30 +90,53 @@ __global__ void __launch_bounds__(block_size, 1)  // up to 128 registers
   }
 }
 
+/// A launch of the kernel above with as many blocks as are resident, and the memory cleared for it.
+template <int per_thread, int block_size, int blocks_an_sm>
+cudaError_t accelerate_by(const float4* bodies, float4* acceleration, std::int64_t n,
+                          float softening, cudaStream_t stream) {
+  if (n == 0) return cudaSuccess;
+  int device = 0, sms = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) {
+    return error;
+  }
+  constexpr int row_size = per_thread * block_size;
+  const std::int64_t units = (n + row_size - 1) / row_size * ((n + block_size - 1) / block_size);
+  const auto blocks =
+      static_cast<unsigned>(std::min<std::int64_t>(units, std::int64_t{sms} * blocks_an_sm));
+  const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(float4);
+  if (cudaError_t error = cudaMemsetAsync(acceleration, 0, bytes, stream)) return error;
+  accelerate_bodies<per_thread, block_size, blocks_an_sm><<<blocks, block_size, 0, stream>>>(
+      bodies, acceleration, static_cast<int>(n), softening * softening);
+  return cudaGetLastError();
+}
+
+/// Units of 64 x 64 interactions: for few bodies, whatever n is.
+cudaError_t accelerate_few(const float4* bodies, float4* acceleration, std::int64_t n,
+                           float softening, cudaStream_t stream) {
+  return accelerate_by<1, 64, 16>(bodies, acceleration, n, softening, stream);
+}
+
+/// Units of 256 x 64 interactions, whatever n is.
+cudaError_t accelerate_some(const float4* bodies, float4* acceleration, std::int64_t n,
+                            float softening, cudaStream_t stream) {
+  return accelerate_by<4, 64, 11>(bodies, acceleration, n, softening, stream);
+}
+
+/// Units of 4096 x 512 interactions: for many bodies, whatever n is.
+cudaError_t accelerate_many(const float4* bodies, float4* acceleration, std::int64_t n,
+                            float softening, cudaStream_t stream) {
+  return accelerate_by<8, 512, 1>(bodies, acceleration, n, softening, stream);
+}
+
 /// acceleration[i] = the sum over all j of m_j (p_j - p_i) / (|p_j - p_i|^2 + softening^2)^(3/2),
 /// as {x, y, z, 0}. n < 2^31, softening > 0. Device pointers; no other memory. Where three blocks
 /// share a row, which may be so below 4096 bodies for each SM, the last bits may differ from run to
 /// run. \returns the error of the launch.
 cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t n, float softening,
                        cudaStream_t stream) {
-  if (n == 0) return cudaSuccess;
-  int device = 0, sms = 0, resident = 0;
-  if (cudaError_t error = cudaGetDevice(&device)) return error;
-  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) {
-    return error;
-  }
-  if (cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-          &resident, accelerate_bodies, block_size, 0)) {
-    return error;
-  }
-  const std::int64_t units = (n + row_size - 1) / row_size * ((n + block_size - 1) / block_size);
-  const unsigned blocks =
-      static_cast<unsigned>(std::min<std::int64_t>(units, std::int64_t{sms} * resident));
-  const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(float4);
-  if (cudaError_t error = cudaMemsetAsync(acceleration, 0, bytes, stream)) return error;
-  accelerate_bodies<<<blocks, block_size, 0, stream>>>(bodies, acceleration, static_cast<int>(n),
-                                                       softening * softening);
-  return cudaGetLastError();
+  const auto by = n <= 1 << 13 ? accelerate_few : n <= 1 << 16 ? accelerate_some : accelerate_many;
+  return by(bodies, acceleration, n, softening, stream);
 }
 
 }  // namespace limit

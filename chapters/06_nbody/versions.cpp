@@ -52,7 +52,7 @@ namespace folded {
 COURSE_OPTIONAL AccelerateFloat accelerate;
 }
 namespace limit {
-COURSE_OPTIONAL AccelerateFloat accelerate;
+COURSE_OPTIONAL AccelerateFloat accelerate, accelerate_few, accelerate_some, accelerate_many;
 }
 namespace third_law {
 COURSE_OPTIONAL AccelerateFloat accelerate;
@@ -227,6 +227,21 @@ Study size_sweep() {
   return study;
 }
 
+/// Version 80 with units of three sizes: which is the fastest for how many bodies.
+Study units_of_80() {
+  Study study = size_sweep();
+  study.name = "units";
+  study.title = "Version 80 with small and large units";
+  study.versions = {
+      row("few", "64 x 64 interactions", limit::accelerate_few),
+      row("some", "256 x 64", limit::accelerate_some),
+      row("many", "4096 x 512", limit::accelerate_many),
+  };
+  study.sizes = powers_of_two({10, 12, 13, 14, 15, 16, 17});
+  study.test_sizes = test_sizes();
+  return study;
+}
+
 /// Newton's third law: beside 80, and counted in interactions. The bound of 13 instructions is for
 /// versions that compute each of them by itself.
 Study third_law_study() {
@@ -269,5 +284,5 @@ Study in_double() {
 course::Chapter course::chapter() {
   return {"06_nbody",
           "gravity of n bodies, all pairs",
-          {sequence(), size_sweep(), in_double(), third_law_study()}};
+          {sequence(), size_sweep(), units_of_80(), in_double(), third_law_study()}};
 }

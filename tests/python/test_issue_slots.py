@@ -172,6 +172,18 @@ class Counting(unittest.TestCase):
         self.assertEqual(("2", "0.5", "2"),
                          (row["interactions_in_loop"], row["fp32"], row["total"]))
 
+    def test_of_several_shapes_the_one_with_the_longest_loop(self) -> None:
+        def shape(name: str, roots: int) -> str:
+            code = kernel(".L_1:", *["MUFU.RSQ R1, R1"] * roots, "@P0 BRA `(.L_1)")
+            return code.replace(".text.k:", f".text.{name}:")
+        names = ["_Z4pullILi1ELi64EEvPf", "_Z4pullILi8ELi512EEvPf", "_Z4pullILi4ELi64EEvPf"]
+        rows = self.rows("\n".join(map(shape, names, (1, 8, 4))))
+        self.assertEqual(["pull<8, 512>"], [row["kernel"] for row in rows])
+        switched = ["_Z4pullILi1ELb1EEvPf", "_Z4pullILi8ELb0EEvPf"]  # other code: not a shape
+        rows = self.rows("\n".join(map(shape, switched, (1, 8))))
+        self.assertEqual(["pull<1, true>", "pull<8, false>"],
+                         [row["kernel"] for row in rows])
+
     def test_branches_that_are_no_loops(self) -> None:
         forward = ["@P0 BRA `(.L_1)", "MUFU.RSQ R1, R1", ".L_1:", "EXIT"]
         self.assertEqual([], self.rows(kernel(*forward)))
