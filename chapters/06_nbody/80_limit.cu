@@ -120,7 +120,7 @@ cudaError_t accelerate_few(const float4* bodies, float4* acceleration, std::int6
 /// Units of 256 x 64 interactions, whatever n is.
 cudaError_t accelerate_some(const float4* bodies, float4* acceleration, std::int64_t n,
                             float softening, cudaStream_t stream) {
-  return accelerate_by<4, 64, 11>(bodies, acceleration, n, softening, stream);
+  return accelerate_by<4, 64, 10>(bodies, acceleration, n, softening, stream);
 }
 
 /// Units of 4096 x 512 interactions: for many bodies, whatever n is.
