@@ -344,7 +344,7 @@ struct Then {
 
 cudaError_t stress_case(const std::string& name, int runs, Places places) {
   const unsigned unchanged = 1u << 16;
-  constexpr std::int64_t tiny = 1 << 18, small = 40 * 16384, large = 40 * 11264, longs = 40 * 5632;
+  constexpr std::int64_t tiny = 1 << 18, small = 40 * 16384, large = 40 * 11520, longs = 40 * 5760;
   using namespace stressed;
   // scan_once with two rows, of one word and of two.
   if (name == "tiny")

@@ -19,10 +19,10 @@ namespace limit {
 namespace ptx = cuda::ptx;
 
 constexpr unsigned all_lanes = 0xffffffffu;
-constexpr int group = 256;  // threads that add tiles up; as many scan them
+constexpr int group = 320;  // threads that add tiles up; as many scan them
 constexpr int group_warps = group / 32;
 constexpr int block_size = 2 * group + 96;  // and three warps: load, publish, gather
-constexpr int large_rows = 11;              // vectors of a thread: tiles of 44 KiB
+constexpr int large_rows = 9;               // vectors of a thread: tiles of 45 KiB
 constexpr int large_stages = 5;             // tiles on their way through a block
 constexpr int sums_a_lane = 5;              // of other tiles, that a lane reads at once
 
@@ -362,7 +362,7 @@ constexpr int small_warps = small_block / 32;
 template <class T, int rows>
 constexpr int small_tile = small_block* rows* Vector<T>::size;  // elements
 
-/// A tile a block, in registers: for so few tiles that one or two looks find the sums of all.
+/// A tile a block, in registers: for so few tiles that one look finds the sums of all.
 /// words: cleared.
 template <bool exclusive, int rows, class T, class Op>
 __global__ void __launch_bounds__(small_block, 1)
@@ -471,7 +471,7 @@ struct Plan {
 template <class T>
 Plan<T> plan_for(std::int64_t n) {
   const std::int64_t bytes = n * static_cast<std::int64_t>(sizeof(T));
-  return {n, bytes <= 1 << 20 ? Plan<T>::tiny : bytes <= 1 << 24 ? Plan<T>::small : Plan<T>::large};
+  return {n, bytes <= 1 << 20 ? Plan<T>::tiny : bytes <= 1 << 23 ? Plan<T>::small : Plan<T>::large};
 }
 
 template <bool exclusive, int rows, class T, class Op>
