@@ -1,6 +1,6 @@
 // Idea: in step k every thread adds what stands 2^k to its left (Hillis and Steele, 1986). Two
 //   buffers: all read the one and write the other, so that nobody reads what was just written.
-// Predicts: log2(n) steps instead of n; but n log2(n) additions: ten times too many for a block.
+// Predicts: log2(n) steps instead of n; but n log2(n) additions: nine times too many for a block.
 // Still wrong: one block, so at most 1024 elements; 131 of 132 SMs have nothing to do.
 #include <cuda_runtime.h>
 

@@ -3,7 +3,8 @@
 //   that knows it all (Merrill and Garland, 2016: decoupled look-back).
 // Predicts: nobody waits for a chain, only for the tiles in front to be loaded; a look at 32 tiles
 //   costs one trip to the L2 cache.
-// Still wrong: 4096 elements a tile: more looks than the L2 cache answers in time.
+// Still wrong: 4096 elements a tile, and so (our reading) more looks than the L2 cache answers in
+//   time.
 #include <cuda_runtime.h>
 
 #include <cstddef>

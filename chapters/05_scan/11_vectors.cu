@@ -1,8 +1,8 @@
 // Idea: 16-byte loads and stores, and with them a tile four times as large: 64 KiB.
 // Predicts: a quarter of the tiles to look back over, and of the looks; the same bytes by a quarter
 //   of the instructions.
-// Still wrong: results and inputs push each other out of the L2 cache, though nobody needs either
-//   twice.
+// Still wrong: we guess that results and inputs push each other out of the L2 cache, though nobody
+//   needs either twice.
 #include <cuda_runtime.h>
 
 #include <cstddef>

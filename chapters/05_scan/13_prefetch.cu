@@ -2,7 +2,8 @@
 //   done: that many tiles further on as there are blocks running.
 // Predicts: the memory works while blocks wait; their successors find their tiles already in
 //   the L2 cache.
-// Still wrong: for this file nothing. 80 keeps whole tiles ahead in shared memory instead.
+// Still wrong: a block still stands still while it looks back. 80 keeps whole tiles ahead in
+//   shared memory instead.
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 // Predicts: one instruction less an interaction, some 13: 12 of arithmetic, the root, and a
 //   quarter of a load.
 // Still wrong: three additions read both their registers from one bank, which takes them longer;
-//   the loads; and the last blocks, which leave most SMs with nothing to do. Next: 80.
+//   the loads; and the end, when SMs with fewer blocks than others have nothing to do. Next: 80.
 #include <cuda_runtime.h>
 
 #include <cstdint>
