@@ -258,7 +258,7 @@ class Pages(Folder):
         self.assertEqual(self.written(text), text)
 
     def test_check_finds_stale_blocks(self):
-        path = self.page("x\n<!-- value: sequence 02 rate -->1 GB/s<!-- /value -->\n")
+        path = self.page("x\nat <!-- value: sequence 02 rate -->1 GB/s<!-- /value -->\n")
         code, out = self.run_lessons("--check")
         self.assertEqual(code, 1)
         self.assertIn("chapters/01_add/README.md:2: this value block is out of date", out)
@@ -276,9 +276,10 @@ class Pages(Folder):
                 ("<!-- results: sequence size=n:7 -->\n<!-- /results -->", "no row"),
                 ("<!-- results: sequence size=n -->\n<!-- /results -->", "size=n"),
                 ("<!-- /results -->", "closes nothing"),
-                ("<!-- value: sizes 02 rate -->1<!-- /value -->", "choose one"),
-                ("<!-- value: sequence 02 -->1<!-- /value -->", "3 words"),
+                ("at <!-- value: sizes 02 rate -->1<!-- /value -->", "choose one"),
+                ("at <!-- value: sequence 02 -->1<!-- /value -->", "3 words"),
                 ("<!-- value: sequence 02 rate -->1\n<!-- /value -->", "one line"),
+                ("<!-- value: sequence 02 rate -->1<!-- /value -->", "begins a line"),
                 ("<!-- snippet: no.cu x -->", "no such file: no.cu"),
                 ("<!-- snippet: 01_simple.cu x -->", "01_simple.cu: no function"),
                 ("<!-- snippet: 01_simple.cu -->", "FILE SYMBOL"),

@@ -431,6 +431,9 @@ def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
         return marker.end, closing.start, f"\n{write(marker.words)}\n"
     if "\n" in page.text[marker.end:closing.start]:
         raise LessonError(f"a {marker.kind} and its closing marker stand on one line")
+    if not page.text[page.text.rfind("\n", 0, marker.start) + 1:marker.start].strip():
+        raise LessonError(f"a {marker.kind} begins a line: Markdown ends the paragraph there; "
+                          "break the line behind '<!--'")
     return marker.end, closing.start, write(marker.words)
 
 
