@@ -974,8 +974,13 @@ TEST_F(Simulate, BadOptionsGetOneLine) {
   bad({"8"}, "no option '8'");
   bad({"--csv"}, "--out FOLDER");
   bad({"--force"}, "--out FOLDER");
-  bad({"--accuracy", "8", "--drift"}, "--accuracy");
-  bad({"--accuracy", "8", "--out", "there"}, "--accuracy");
+  for (const std::vector<std::string>& unfit : std::vector<std::vector<std::string>>{
+           {"--drift"}, {"--out", "there"}, {"--double"}, {"--model", "galaxies"}, {"--n", "9"},
+           {"--steps", "9"}, {"--every", "9"}, {"--dt", "1"}}) {
+    std::vector<std::string> options = {"--accuracy", "8"};
+    options.insert(options.end(), unfit.begin(), unfit.end());
+    bad(options, "not with " + unfit[0]);
+  }
   bad({"--drift", "--out", "there"}, "--drift");
   EXPECT_FALSE(fs::exists(folder_ / "there")) << "made before the options were read";
 }

@@ -465,8 +465,10 @@ double positive(const std::string& name, const std::string& text) {
 Options parse(const std::vector<std::string>& arguments) {
   constexpr std::int64_t most_bodies = 1 << 26, most = std::int64_t{1} << 40;
   Options o;
+  std::string unfit;  // the last option that says nothing about --accuracy
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     const std::string& name = arguments[k];
+    if (name != "--accuracy" && name != "--seed" && name != "--softening") unfit = name;
     const auto value = [&]() -> const std::string& {
       if (k + 1 == arguments.size()) bad(name + " needs a value");
       return arguments[++k];
@@ -509,7 +511,9 @@ Options parse(const std::vector<std::string>& arguments) {
     }
   }
   if (o.out.empty() && (o.csv || o.force)) bad("--csv and --force are for --out FOLDER");
-  if (o.accuracy && (o.drift || !o.out.empty())) bad("--accuracy takes no steps: only --seed fits");
+  if (o.accuracy && !o.help && !unfit.empty()) {
+    bad("--accuracy goes with --seed and --softening, not with " + unfit);
+  }
   if (o.drift && !o.out.empty()) bad("--drift writes no snapshots: leave out --out");
   return o;
 }
