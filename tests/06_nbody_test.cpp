@@ -974,9 +974,15 @@ TEST_F(Simulate, BadOptionsGetOneLine) {
   bad({"8"}, "no option '8'");
   bad({"--csv"}, "--out FOLDER");
   bad({"--force"}, "--out FOLDER");
-  for (const std::vector<std::string>& unfit : std::vector<std::vector<std::string>>{
-           {"--drift"}, {"--out", "there"}, {"--double"}, {"--model", "galaxies"}, {"--n", "9"},
-           {"--steps", "9"}, {"--every", "9"}, {"--dt", "1"}}) {
+  for (const std::vector<std::string>& unfit :
+       std::vector<std::vector<std::string>>{{"--drift"},
+                                             {"--out", "there"},
+                                             {"--double"},
+                                             {"--model", "galaxies"},
+                                             {"--n", "9"},
+                                             {"--steps", "9"},
+                                             {"--every", "9"},
+                                             {"--dt", "1"}}) {
     std::vector<std::string> options = {"--accuracy", "8"};
     options.insert(options.end(), unfit.begin(), unfit.end());
     bad(options, "not with " + unfit[0]);
