@@ -245,8 +245,8 @@ class Lessons(Folder):
                 ("<!-- limiters: file=no.csv -->\n<!-- /limiters -->", "no.csv: no such file"),
                 ("<!-- limiters: -->", "no <!-- /limiters -->"),
                 ("<!-- /limiters -->", "closes nothing"),
-                ("<!-- limiter: 01 -->1<!-- /limiter -->", "2 words"),
-                ("<!-- limiter: 07 lanes -->1<!-- /limiter -->", "'07'"),
+                ("at <!-- limiter: 01 -->1<!-- /limiter -->", "2 words"),
+                ("at <!-- limiter: 07 lanes -->1<!-- /limiter -->", "'07'"),
                 ("<!-- limiter: 01 lanes -->1\n<!-- /limiter -->", "one line")):
             with self.subTest(marker):
                 code, out, text = self.run_lessons(f"text\n{marker}\n", "--update")
