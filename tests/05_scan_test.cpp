@@ -303,7 +303,9 @@ void check_edges(const Device& gpu) {
         }
       }
     }
-    sizes.insert(sizes.end(), {131072, 131073, 262144, 262145, 1048576, 1048577, 2097152, 2097153});
+    for (const std::int64_t edge : {131072, 262144, 1048576, 2097152, 4194304}) {
+      sizes.insert(sizes.end(), {edge, edge + 1});
+    }
   }
   const std::int64_t largest = *std::max_element(sizes.begin(), sizes.end());
   const auto in = numbers<T>(largest, 31);

@@ -229,10 +229,11 @@ std::vector<Size> powers_of_two(const std::vector<int>& exponents) {
 /// Beside the usual: around every version's tile, and around 80's changes of method (2^18 and 2^21
 /// elements of 4 bytes).
 std::vector<Size> test_sizes() {
-  return sizes_of_n({0,     1,      2,      3,       4,       5,       31,      32,           33,
-                     127,   128,    129,    255,     257,     511,     1023,    1024,         1025,
-                     4095,  4096,   4097,   8193,    16383,   16384,   16385,   32769,        65537,
-                     98311, 262144, 262145, 1000003, 2097152, 2097153, 5000011, (1 << 24) + 3});
+  return sizes_of_n(
+      {0,       1,       2,       3,       4,       5,       31,           32,    33,     127,
+       128,     129,     255,     257,     511,     1023,    1024,         1025,  4095,   4096,
+       4097,    8193,    16383,   16384,   16385,   32769,   65537,        98311, 262144, 262145,
+       1000003, 2097152, 2097153, 4194304, 4194305, 5000011, (1 << 24) + 3});
 }
 
 Study sequence() {
