@@ -314,6 +314,29 @@ class Pages(Folder):
         self.page("<!-- needs: magic -->\n", "chapters/02_next/README.md")
         self.assertIn("needs 'magic', which no lesson teaches", self.run_lessons("--check")[1])
 
+    def test_more_may_need_what_its_lesson_teaches(self):
+        self.page("<!-- teaches: grid -->\n")
+        self.page("<!-- needs: fence -->\n<!-- teaches: warp -->\n", "chapters/02_next/README.md")
+        self.page("<!-- needs: grid -->\n<!-- teaches: fence -->\n", "chapters/01_add/more.md")
+        out = self.run_lessons("--check")[1]
+        self.assertIn("chapters/02_next/README.md:1: needs 'fence', which no lesson teaches", out)
+        self.assertNotIn("more.md", out)
+        self.page("<!-- needs: fence, warp -->\n<!-- teaches: fence -->\n",
+                  "chapters/01_add/more.md")
+        out = self.run_lessons("--check")[1]
+        self.assertIn("chapters/01_add/more.md:1: needs 'warp', which no lesson teaches", out)
+        self.assertIn("chapters/01_add/more.md:1: needs 'fence', which is taught later", out)
+
+    def test_a_main_line_of_five_thousand_words(self):
+        self.page("word " * 5000)
+        self.page("word " * 6000, "chapters/01_add/more.md")
+        self.assertEqual(self.run_lessons("--check")[0], 0)
+        self.page("word " * 5001)
+        code, out = self.run_lessons("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("chapters/01_add/README.md: 5001 words; the main line of a lesson has at "
+                      "most 5000, the rest goes to more.md", out)
+
     def test_several_rows_for_one_cell(self):
         rows = sweep() + [make_row("01_simple", 5, study="sizes", size={"n": 2**12}, type="f64")]
         self.write(make_file(rows, [make_study("sizes", "n")]), "chapters/01_add/results/h200.json")

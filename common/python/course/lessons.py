@@ -72,6 +72,9 @@ A listing (the fenced block after the marker is written, FILE is relative to the
 What an act teaches and needs
     <!-- teaches: grid, block -->  <!-- needs: pointer -->
   Through chapters/*/README.md in order, a need must be taught further up or in an earlier chapter.
+  What a chapter's more.md needs is taught in the lessons up to that chapter, or in more.md itself.
+
+The main line of a lesson, chapters/*/README.md, has at most 5000 words; the rest goes to more.md.
 """
 from __future__ import annotations
 
@@ -95,6 +98,7 @@ FILES = {"results": "results/h200.json", "value": "results/h200.json",  # where 
          "limiters": "results/h200-limiters.csv", "limiter": "results/h200-limiters.csv",
          "banks": "../../common/simt/evidence/h200.csv"}
 UNRECORDED = "<!-- unrecorded -->"
+MOST_WORDS = 5000  # of a lesson's main line
 NOT_RECORDED = "*not recorded yet*"
 FENCE = re.compile(r"[ \t]*\n(```+)[^\n]*\n(?:.*?\n)??\1[ \t]*(?=\n|\Z)", re.S)
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".hpp": "cpp", ".py": "python",
@@ -488,6 +492,23 @@ def check_order(pages: Sequence[Page]) -> List[str]:
     return errors
 
 
+def check_lessons(root: Path) -> List[str]:
+    """What is wrong with the order of the lessons, or with the length of one."""
+    lessons = [Page(path, root) for path in sorted(root.glob("chapters/[0-9]*/README.md"))]
+    errors = check_order(lessons)
+    for number, lesson in enumerate(lessons, 1):
+        words = len(lesson.text.split())
+        if words > MOST_WORDS:
+            errors.append(f"{lesson.name}: {words} words; the main line of a lesson has at most "
+                          f"{MOST_WORDS}, the rest goes to more.md")
+        path = lesson.path.with_name("more.md")
+        if path.exists():
+            more = Page(path, root)
+            errors += [line for line in check_order(lessons[:number] + [more])
+                       if line.startswith(f"{more.name}:")]
+    return errors
+
+
 def main(arguments: Sequence[str], root: Path) -> int:
     parser = argparse.ArgumentParser(prog="docs/lessons", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -495,10 +516,11 @@ def main(arguments: Sequence[str], root: Path) -> int:
     action.add_argument("--update", action="store_true", help="write the blocks")
     action.add_argument("--check", action="store_true", help="exit 1 where a block is out of date")
     parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE",
-                        help="default: chapters/*/README.md, docs/*.md and README.md")
+                        help="default: all lessons, docs/*.md and README.md")
     options = parser.parse_args(arguments)
     root = root.resolve()
-    lessons = sorted(root.glob("chapters/[0-9]*/README.md"))
+    lessons = sorted(path for name in ("README.md", "more.md")
+                     for path in root.glob(f"chapters/[0-9]*/{name}"))
     front = [path for path in [root / "README.md"] if path.exists()]
     try:
         pages = [Page(path, root) for path in options.pages or
@@ -507,8 +529,7 @@ def main(arguments: Sequence[str], root: Path) -> int:
         print(f"docs/lessons: {error}", file=sys.stderr)
         return 2
     names = {page.name for page in pages}
-    problems = [line for line in check_order([Page(path, root) for path in lessons])
-                if line.split(":")[0] in names]
+    problems = [line for line in check_lessons(root) if line.split(":")[0] in names]
     for page in pages:
         text, stale, errors = rewrite(page)
         problems += errors + (stale if options.check else [])
