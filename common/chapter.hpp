@@ -45,6 +45,16 @@ struct Needs {
   const char* library = "its library";  ///< of a peer: what it calls
 };
 
+/// What each measured launch comes behind.
+enum class Behind {
+  /// An empty kernel, ordinarily launched, whose own time is taken off: equal terms. A launch that
+  /// may begin before the kernel in front of it has ended gains nothing from a copy of itself.
+  empty,
+  itself,  ///< the launch before: what a program gains that makes the same call again and again
+  host     ///< the launch before, called in a plain loop with nothing hidden: the CPU counts, too
+};
+const char* name_of(Behind behind);
+
 using MakeProblem = std::function<std::unique_ptr<Problem>(const Size&, std::uint64_t seed, Input)>;
 
 /// One row of a table.
@@ -62,6 +72,7 @@ struct Version {
   /// A problem of its own for a peer or limit that does something else with the same traffic;
   /// empty: the study's.
   MakeProblem make = {};
+  Behind behind = Behind::empty;
   /// Measures one sample its own way: gets a function that launches once, returns seconds. Only for
   /// showing how not to measure (docs/how_we_measure.md); empty: the engine measures.
   std::function<double(const std::function<void()>& launch, cudaStream_t stream)> timer = {};
@@ -85,7 +96,7 @@ struct Anchors {
   double read_gbs = 0;        ///< read-only kernel
   double copy_gbs = 0;        ///< fastest device-to-device copy: bytes read plus bytes written
   std::string copy_by;        ///< which one was it
-  double empty_kernel_s = 0;  ///< one launch of an empty kernel in a replayed graph
+  double empty_kernel_s = 0;  ///< one of many empty kernels in a replayed graph
 };
 
 /// Time for a problem's least traffic if reads run at the read-only rate and writes at the rate

@@ -26,7 +26,7 @@ Mismatch compare_sample(const Array& array, const void* got, const double* want,
                         const std::int64_t* sample, std::int64_t count, Tolerance tolerance,
                         cudaStream_t stream);
 
-/// A launch that does nothing.
+/// A launch that does nothing: empty<<<1, 32>>>.
 cudaError_t launch_empty(cudaStream_t stream);
 
 /// Reads n floats, 16 bytes a load, and stores (almost) nothing: the rate of pure reads.
@@ -39,8 +39,18 @@ cudaError_t launch_copy(const float* in, float* out, std::int64_t n, cudaStream_
 /// cudaErrorNotSupported on older GPUs and in builds without that architecture.
 cudaError_t launch_bulk_copy(const float* in, float* out, std::int64_t n, cudaStream_t stream);
 
-/// One thread that spins for `cycles` SM clock cycles and writes what passed: {SM cycles,
-/// nanoseconds}.
+/// One thread that spins for `cycles` SM clock cycles and, unless passed is nullptr, writes what
+/// passed: {SM cycles, nanoseconds}.
 cudaError_t launch_spin(std::int64_t cycles, std::int64_t* passed, cudaStream_t stream);
+
+/// What an SM's counters showed: cycles of its clock, and nanoseconds of the GPU's.
+struct ClockStamp {
+  std::uint64_t cycles, nanoseconds;
+};
+constexpr int most_stamps = 1024;
+
+/// stamps[k] = what the counters of SM number k show now, for the SMs that `sm_count` blocks come
+/// to run on. stamps: most_stamps of them, pinned or device memory.
+cudaError_t launch_stamps(ClockStamp* stamps, int sm_count, cudaStream_t stream);
 
 }  // namespace course

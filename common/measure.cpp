@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "check.hpp"
-#include "device_ops.hpp"
 
 namespace course {
 namespace {
@@ -16,6 +15,10 @@ constexpr int l2_times = 3;
 constexpr int max_sets = 2048;
 /// Launches in one sample without a graph; the launch queue holds about 1000.
 constexpr int max_plain = 400;
+
+/// A launcher that launches nothing would take less than no time once the kernel before is taken
+/// off.
+constexpr double shortest_s = 1e-9;
 
 constexpr std::int64_t page = 2 << 20;  // of the GPU's memory
 
@@ -149,8 +152,10 @@ Bench::Bench(const Device& device)
       scratch_(
           static_cast<std::size_t>(l2_times * std::max<std::int64_t>(device.l2_bytes, 1 << 20))) {
   COURSE_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-  COURSE_CHECK(cudaMallocHost(reinterpret_cast<void**>(&passed_), 2 * sizeof *passed_));
-  passed_[0] = passed_[1] = 0;
+  COURSE_CHECK(cudaEventCreateWithFlags(&released_, cudaEventDisableTiming));
+  COURSE_CHECK(
+      cudaMallocHost(reinterpret_cast<void**>(&stamps_), 2 * most_stamps * sizeof *stamps_));
+  std::fill_n(stamps_, 2 * most_stamps, ClockStamp{});
   fill({"scratch", static_cast<std::int64_t>(scratch_.bytes() / 4), Type::f32, 7}, Input::random,
        scratch_.data(), stream_);
   COURSE_CHECK(cudaStreamSynchronize(stream_));
@@ -158,7 +163,8 @@ Bench::Bench(const Device& device)
 
 Bench::~Bench() {
   cudaStreamSynchronize(stream_);
-  cudaFreeHost(passed_);
+  cudaFreeHost(stamps_);
+  cudaEventDestroy(released_);
   cudaStreamDestroy(stream_);
 }
 
@@ -168,16 +174,72 @@ void Bench::flush_l2() {
       launch_read(floats, floats, static_cast<std::int64_t>(scratch_.bytes() / 4), stream_));
 }
 
-void Bench::hold(double seconds) {
+double Bench::timed(const std::function<void()>& enqueue) {
+  timer_.start(stream_);
+  enqueue();
+  const double seconds = timer_.stop(stream_);
+  COURSE_CHECK(launch_stamps(stamps_ + most_stamps, device_.sm_count, stream_));
+  COURSE_CHECK(cudaStreamSynchronize(stream_));
+  return seconds;
+}
+
+double Bench::time_queued(double* hold_s, const std::function<void()>& enqueue) {
   // close enough on every GPU since 2018; only the length of the hold depends on it
   constexpr double cycles_per_second = 2e9;
-  COURSE_CHECK(
-      launch_spin(static_cast<std::int64_t>(seconds * cycles_per_second), passed_, stream_));
+  constexpr double longest_s = 0.05;  // who fills the launch queue waits for the GPU, however long
+  for (;;) {
+    std::fill_n(stamps_, 2 * most_stamps, ClockStamp{});
+    COURSE_CHECK(
+        launch_spin(static_cast<std::int64_t>(*hold_s * cycles_per_second), nullptr, stream_));
+    COURSE_CHECK(launch_stamps(stamps_, device_.sm_count, stream_));
+    COURSE_CHECK(cudaEventRecord(released_, stream_));
+    bool held = true;
+    const double seconds = timed([&] {
+      enqueue();
+      held = cudaEventQuery(released_) == cudaErrorNotReady;
+    });
+    cudaGetLastError();  // "not ready" is no error
+    if (held || *hold_s > longest_s) return seconds;
+    *hold_s *= 2;
+  }
+}
+
+double Bench::time_from_host(const std::function<void()>& enqueue) {
+  std::fill_n(stamps_, 2 * most_stamps, ClockStamp{});
+  COURSE_CHECK(launch_stamps(stamps_, device_.sm_count, stream_));
+  COURSE_CHECK(cudaStreamSynchronize(stream_));
+  return timed(enqueue);
 }
 
 std::optional<double> Bench::clock_mhz() const {
-  if (passed_[1] <= 0) return std::nullopt;
-  return 1e3 * static_cast<double>(passed_[0]) / static_cast<double>(passed_[1]);
+  constexpr std::uint64_t shortest_ns = 200000;  // the GPU's nanoseconds tick in microseconds
+  std::vector<double> clocks;
+  for (int k = 0; k < most_stamps; ++k) {
+    const ClockStamp &before = stamps_[k], &after = stamps_[most_stamps + k];
+    if (before.nanoseconds == 0 || after.nanoseconds < before.nanoseconds + shortest_ns) continue;
+    clocks.push_back(1e3 * static_cast<double>(after.cycles - before.cycles) /
+                     static_cast<double>(after.nanoseconds - before.nanoseconds));
+  }
+  if (clocks.empty()) return std::nullopt;
+  return statistics(clocks).median;
+}
+
+double Bench::empty_seconds() { return empty_s_ > 0 ? empty_s_ : measure_empty(); }
+
+double Bench::measure_empty() {
+  constexpr int launches = 1000, samples = 12;
+  const auto some = [&](int count) {
+    for (int k = 0; k < count; ++k) COURSE_CHECK(launch_empty(stream_));
+  };
+  some(1);  // the first launch loads the module: that must not happen while capturing
+  const Replay replay(stream_, [&] { some(launches); });
+  double hold_s = 50e-6;
+  std::vector<double> seconds;
+  for (int k = 0; k < samples; ++k) {
+    seconds.push_back(time_queued(&hold_s, [&] { replay.launch(); }) / launches);
+  }
+  empty_s_ = statistics(seconds).median;
+  return empty_s_;
 }
 
 // ---- Row ----
@@ -196,10 +258,6 @@ Row::Row(const Version& version, const Problem& problem, std::shared_ptr<Sets> s
   }
 }
 
-Row::~Row() {
-  if (graph_) cudaGraphExecDestroy(graph_);
-}
-
 cudaError_t Row::launch_once() {
   const cudaError_t error = version_.launch(problem_, arguments_.front());
   return error != cudaSuccess ? error : cudaStreamSynchronize(bench_.stream());
@@ -207,31 +265,35 @@ cudaError_t Row::launch_once() {
 
 void Row::poison() { sets_->poison_outputs(0, bench_.stream()); }
 
+Behind Row::behind() const {
+  return version_.behind == Behind::empty && !graph_ ? Behind::itself : version_.behind;
+}
+
 void Row::enqueue() {
   for (int k = 0; k < launches_; ++k) {
+    if (behind_s_ > 0) COURSE_CHECK(launch_empty(bench_.stream()));
     COURSE_CHECK(
         version_.launch(problem_, arguments_[static_cast<std::size_t>(k) % arguments_.size()]));
   }
 }
 
-void Row::capture() {
-  cudaStream_t stream = bench_.stream();
-  const auto capture_launches = [&](int launches) {
-    const int saved = std::exchange(launches_, launches);
-    COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    enqueue();
-    cudaGraph_t graph = nullptr;
-    COURSE_CHECK(cudaStreamEndCapture(stream, &graph));
-    launches_ = saved;
-    return graph;
-  };
-  cudaGraph_t one = capture_launches(1);
+void Row::make_graph(const Plan& plan) {
+  cudaGraph_t one = capture(bench_.stream(),
+                            [&] { COURSE_CHECK(version_.launch(problem_, arguments_.front())); });
   shape_ = shape_of(one);
   COURSE_CHECK(cudaGraphDestroy(one));
-  cudaGraph_t all = capture_launches(launches_);
-  COURSE_CHECK(cudaGraphInstantiate(&graph_, all, 0));
-  COURSE_CHECK(cudaGraphDestroy(all));
-  COURSE_CHECK(cudaGraphUpload(graph_, stream));
+  if (version_.behind == Behind::empty) behind_s_ = bench_.empty_seconds();
+  double best = HUGE_VAL;
+  std::unique_ptr<Replay> fastest;
+  for (int k = 0; k < plan.instantiations; ++k) {
+    graph_ = std::make_unique<Replay>(bench_.stream(), [&] { enqueue(); });
+    instantiations_.push_back(std::min(batch(), batch()));
+    if (instantiations_.back() < best) {
+      best = instantiations_.back();
+      fastest = std::move(graph_);
+    }
+  }
+  graph_ = std::move(fastest);
 }
 
 double Row::batch() {
@@ -240,19 +302,22 @@ double Row::batch() {
                           bench_.stream());
   }
   if (flush_) bench_.flush_l2();
-  bench_.hold(graph_ ? 30e-6 : 30e-6 + 4e-6 * launches_);
-  bench_.timer().start(bench_.stream());
-  if (graph_) {
-    COURSE_CHECK(cudaGraphLaunch(graph_, bench_.stream()));
-  } else {
-    enqueue();
+  if (version_.behind == Behind::host) {
+    return bench_.time_from_host([&] { enqueue(); }) / launches_;
   }
-  return bench_.timer().stop(bench_.stream()) / launches_;
+  const double seconds = bench_.time_queued(&hold_s_, [&] {
+    if (graph_) {
+      graph_->launch();
+    } else {
+      enqueue();
+    }
+  });
+  return std::max(seconds / launches_ - behind_s_, shortest_s);
 }
 
 void Row::prepare(const Plan& plan) {
   if (version_.timer) return;  // it brings its own way, warm-up included or left out
-  const bool graph = version_.needs.capturable;
+  const bool graph = version_.needs.capturable && version_.behind != Behind::host;
   const int most = graph ? max_sets : max_plain;
   batch();  // the first launch loads the module
   const double each = std::max(std::min(batch(), batch()), 1e-7);
@@ -262,7 +327,7 @@ void Row::prepare(const Plan& plan) {
   // whole turns through the sets, so that every set is as cold as every other
   if (launches_ > sets_->count()) launches_ = launches_ / sets_->count() * sets_->count();
   flush_ = !sets_->exceed_l2() || launches_ < sets_->count();
-  if (graph) capture();
+  if (graph) make_graph(plan);
   for (double warm = 0; warm < plan.warm_up_s;) warm += batch() * launches_;
 }
 
@@ -281,7 +346,7 @@ bool Row::sample(const Plan& plan) {
 void Row::replay() {
   poison();
   if (graph_) {
-    COURSE_CHECK(cudaGraphLaunch(graph_, bench_.stream()));
+    graph_->launch();
   } else {
     enqueue();
   }

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +15,9 @@
 #include "buffer.hpp"
 #include "chapter.hpp"
 #include "device.hpp"
+#include "device_ops.hpp"
 #include "launch_shape.hpp"
+#include "replay.hpp"
 #include "statistics.hpp"
 #include "timer.hpp"
 
@@ -29,6 +32,7 @@ struct Plan {
   double target_error = 1e-3;    ///< stop when the standard error of the mean is this small
   int min_samples = 10, max_samples = 200;  ///< min_samples: or 10, once the budget is spent
   double slow_launch_s = 0.1;  ///< a launch longer than this is measured at a smaller size
+  int instantiations = 2;      ///< of a row's graph; the fastest is measured
 };
 
 /// The input and output arrays of a problem, as many times over as it takes to exceed three times
@@ -68,37 +72,48 @@ class Bench {
   cudaStream_t stream() const { return stream_; }
   GpuTimer& timer() { return timer_; }
 
+  /// Seconds of one empty kernel among many in a replayed graph: what is taken off where a launch
+  /// comes behind one. Measured at the first call, and again by measure_empty().
+  double empty_seconds();
+  double measure_empty();
+
   /// Reads three times the L2 cache: evicts everything and leaves no dirty lines behind to be
   /// written back later.
   void flush_l2();
-  /// Keeps the GPU busy for about `seconds`, so that what is launched meanwhile starts without
-  /// gaps.
-  void hold(double seconds);
-  /// SM clock during the latest hold, in MHz; empty if the counter did not advance.
+
+  /// Seconds that the GPU takes for what enqueue() puts into the stream, with no gap for the host:
+  /// a spinning kernel keeps the GPU busy meanwhile, for longer the next time if it ended too
+  /// early. `hold_s` is how long it spins, and stays with the caller.
+  double time_queued(double* hold_s, const std::function<void()>& enqueue);
+  /// Seconds from the first launch of enqueue() to the end of the last, gaps included.
+  double time_from_host(const std::function<void()>& enqueue);
+  /// The mean SM clock within the latest of these two, in MHz; empty if it was too short to tell.
   std::optional<double> clock_mhz() const;
 
  private:
+  double timed(const std::function<void()>& enqueue);
+
   Device device_;
   cudaStream_t stream_{};
   GpuTimer timer_;
+  cudaEvent_t released_{};  // the spinning kernel has ended
   Buffer scratch_;
-  std::int64_t* passed_ = nullptr;  // pinned
+  ClockStamp* stamps_ = nullptr;  // pinned: those before, then those after
+  double empty_s_ = 0;
 };
 
 /// Measures one version on one problem.
 class Row {
  public:
   Row(const Version& version, const Problem& problem, std::shared_ptr<Sets> sets, Bench& bench);
-  ~Row();
-  Row(const Row&) = delete;
-  Row& operator=(const Row&) = delete;
 
   /// One launch on set 0 into poisoned outputs, not timed. \returns the launcher's error.
   cudaError_t launch_once();
   const Arguments& first_set() const { return arguments_.front(); }
   void poison();
 
-  /// Chooses the launches per sample, captures the graph, warms up.
+  /// Chooses the launches per sample, instantiates the graph some times and keeps the fastest,
+  /// warms up.
   void prepare(const Plan& plan);
   /// Measures one batch. \returns true while more samples are wanted.
   bool sample(const Plan& plan);
@@ -109,6 +124,11 @@ class Row {
   Statistics summary() const { return statistics(seconds_); }
   int launches_per_sample() const { return launches_; }
   bool by_graph() const { return graph_ != nullptr; }
+  Behind behind() const;
+  /// What was taken off each launch.
+  double behind_seconds() const { return behind_s_; }
+  /// Seconds of a launch by each instantiation of its graph.
+  const std::vector<double>& instantiations() const { return instantiations_; }
   std::optional<double> clock_mhz() const;
   const std::optional<LaunchShape>& shape() const { return shape_; }
   const Version& version() const { return version_; }
@@ -117,7 +137,7 @@ class Row {
  private:
   double batch();
   void enqueue();
-  void capture();
+  void make_graph(const Plan& plan);
 
   const Version& version_;
   const Problem& problem_;
@@ -127,7 +147,9 @@ class Row {
   std::vector<Arguments> arguments_;  // one a set
   int launches_ = 1;
   bool flush_ = false;  // a read pass before each batch, because its sets do not exceed the cache
-  cudaGraphExec_t graph_ = nullptr;
+  double hold_s_ = 30e-6, behind_s_ = 0;
+  std::unique_ptr<Replay> graph_;
+  std::vector<double> instantiations_;
   std::optional<LaunchShape> shape_;
   std::vector<double> seconds_, clocks_;
   double spent_ = 0;

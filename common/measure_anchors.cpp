@@ -1,35 +1,8 @@
 #include "anchors.hpp"
 #include "check.hpp"
-#include "device_ops.hpp"
 #include "measure.hpp"
 
 namespace course {
-namespace {
-
-double empty_kernel_seconds(Bench& bench) {
-  constexpr int launches = 1000;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  // the first launch loads the module: that must not happen while capturing
-  COURSE_CHECK(launch_empty(bench.stream()));
-  COURSE_CHECK(cudaStreamBeginCapture(bench.stream(), cudaStreamCaptureModeThreadLocal));
-  for (int k = 0; k < launches; ++k) COURSE_CHECK(launch_empty(bench.stream()));
-  COURSE_CHECK(cudaStreamEndCapture(bench.stream(), &graph));
-  COURSE_CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  std::vector<double> samples;
-  for (int k = 0; k < 12; ++k) {
-    bench.hold(50e-6);
-    bench.timer().start(bench.stream());
-    COURSE_CHECK(cudaGraphLaunch(exec, bench.stream()));
-    samples.push_back(bench.timer().stop(bench.stream()) / launches);
-  }
-  COURSE_CHECK(cudaGraphExecDestroy(exec));
-  COURSE_CHECK(cudaGraphDestroy(graph));
-  return statistics(samples).median;
-}
-
-}  // namespace
-
 Anchors measure_anchors(Bench& bench, const Plan& plan, std::int64_t bytes) {
   const Size size{{{"n", bytes / 8 / 4 * 4}}};
   const CopyProblem copy(size, 1, Input::random);
@@ -61,7 +34,7 @@ Anchors measure_anchors(Bench& bench, const Plan& plan, std::int64_t bytes) {
       anchors.copy_by = row->version().title;
     }
   }
-  anchors.empty_kernel_s = empty_kernel_seconds(bench);
+  anchors.empty_kernel_s = bench.measure_empty();
   return anchors;
 }
 

@@ -126,6 +126,9 @@ void write_result(Json& json, const Result& r, bool simulated) {
       .key("q3_s")
       .value(number(s.q3));
   json.key("min_s").value(number(s.minimum)).key("mode").value(r.mode);
+  json.key("behind").value_or_null(timed && r.behind ? name_of(*r.behind) : "");
+  json.key("behind_s").value(number(r.behind_s));
+  json.key("instantiations_s").value(r.instantiations);
   json.key("launches_per_sample").value(r.launches_per_sample);
   json.key("rate");
   if (timed) {
@@ -185,6 +188,18 @@ const char* name_of(Role role) {
       return "limit";
     case Role::exercise:
       return "exercise";
+  }
+  return "?";
+}
+
+const char* name_of(Behind behind) {
+  switch (behind) {
+    case Behind::empty:
+      return "empty";
+    case Behind::itself:
+      return "itself";
+    case Behind::host:
+      return "host";
   }
   return "?";
 }

@@ -24,7 +24,10 @@ struct Result {
   Input input = Input::random;
   Size size;
   std::vector<double> seconds;  ///< per launch, one a sample; empty unless measured
-  std::string mode = "graph";   ///< or "launch", or "naive" for rows that show how not to measure
+  std::string mode = "graph";   ///< or "launch", "host" (nothing hidden), or "naive", as others do
+  std::optional<Behind> behind;
+  double behind_s = 0;                 ///< of what a launch comes behind: taken off each of seconds
+  std::vector<double> instantiations;  ///< seconds of a launch by each instantiation of the graph
   int launches_per_sample = 0;
   double bytes = 0, flops = 0;
   Problem::Work work;

@@ -19,8 +19,20 @@ Plan plan_for(const Options& options) {
     plan.budget_s = 2;
     plan.target_error = 3e-4;
     plan.min_samples = 30;
+    plan.instantiations = 3;
   }
   return plan;
+}
+
+/// Empty, or how far apart the instantiations of the row's graph are.
+std::string instantiations_note(const Row& row) {
+  constexpr double tolerated = 1.05;
+  const std::vector<double>& seconds = row.instantiations();
+  if (seconds.empty()) return "";
+  const auto [fastest, slowest] = std::minmax_element(seconds.begin(), seconds.end());
+  if (*slowest <= tolerated * *fastest) return "";
+  return "the fastest of " + std::to_string(seconds.size()) + " graphs; the slowest took " +
+         time_text(*slowest);
 }
 
 class ChapterRun {
@@ -60,6 +72,8 @@ class ChapterRun {
                const Size& size);
   bool check_before(const Job& job, Row& row, Result& result);
   void finish(const Study& study, const Job& job, Row& row, Result& result);
+  double measure_empty();
+  void flag_slow_edges(std::vector<Result>& results, double empty_s) const;
   std::unique_ptr<Problem> make(const Study& study, const Version& version,
                                 const Size& size) const {
     return (version.make ? version.make : study.make)(size, options_.seed, Input::random);
@@ -71,6 +85,7 @@ class ChapterRun {
   Device device_;
   Bench bench_;
   Report report_;
+  double fastest_empty_s_ = 0;
 };
 
 void ChapterRun::heading() const {
@@ -93,8 +108,10 @@ Anchors ChapterRun::anchors_now() {
 void ChapterRun::measure_the_anchors() {
   report_.anchors = anchors_now();
   const Anchors& a = *report_.anchors;
-  std::printf("measured here: read only %.0f GB/s; copy %.0f GB/s (%s); empty kernel %.2f us\n",
-              a.read_gbs, a.copy_gbs, a.copy_by.c_str(), a.empty_kernel_s * 1e6);
+  std::printf("measured here: read only %.0f GB/s; copy %.0f GB/s (%s)\n", a.read_gbs, a.copy_gbs,
+              a.copy_by.c_str());
+  std::printf("each launch comes behind an empty kernel, whose %.2f us are taken off\n",
+              a.empty_kernel_s * 1e6);
   if (device_.peak_dram_gbs) {
     std::printf("the memory's pins: %.0f GB/s by clock and width\n", *device_.peak_dram_gbs);
   }
@@ -231,7 +248,13 @@ void ChapterRun::finish(const Study& study, const Job& job, Row& row, Result& re
   }
   result.seconds = row.seconds();
   result.cold = !row.version().timer;
-  result.mode = row.version().timer ? "naive" : row.by_graph() ? "graph" : "launch";
+  result.mode = row.version().timer            ? "naive"
+                : row.by_graph()               ? "graph"
+                : row.behind() == Behind::host ? "host"
+                                               : "launch";
+  if (!row.version().timer) result.behind = row.behind();
+  result.behind_s = row.behind_seconds();
+  result.instantiations = row.instantiations();
   result.launches_per_sample = row.launches_per_sample();
   result.clock_mhz = row.clock_mhz();
   result.shape = row.shape();
@@ -239,6 +262,8 @@ void ChapterRun::finish(const Study& study, const Job& job, Row& row, Result& re
     const Limit limit = study.limit(*report_.anchors, *job.problem);
     if (limit.value > 0) result.limit = limit;
   }
+  if (const std::string note = instantiations_note(row); !note.empty())
+    result.notes.push_back(note);
   const Statistics s = row.summary();
   if (s.count < 9) result.flags.push_back("few_samples");
   if (s.q3 - s.q1 > 0.05 * s.median) result.flags.push_back("noisy");
@@ -247,6 +272,25 @@ void ChapterRun::finish(const Study& study, const Job& job, Row& row, Result& re
 #ifndef NDEBUG
   result.flags.push_back("debug_build");
 #endif
+}
+
+/// Remembers the fastest of this process.
+double ChapterRun::measure_empty() {
+  const double now = bench_.measure_empty();
+  fastest_empty_s_ = fastest_empty_s_ > 0 ? std::min(fastest_empty_s_, now) : now;
+  return now;
+}
+
+/// The driver can take longer from kernel to kernel at some times than at others (replay.hpp),
+/// which costs a version with two kernels more than one with one.
+void ChapterRun::flag_slow_edges(std::vector<Result>& results, double empty_s) const {
+  constexpr double tolerated = 1.05;
+  if (empty_s <= tolerated * fastest_empty_s_) return;
+  std::printf("warning: an empty kernel took %.2f us beside these rows, and %.2f at other times\n",
+              empty_s * 1e6, fastest_empty_s_ * 1e6);
+  for (Result& result : results) {
+    if (result.measured()) result.flags.push_back("slow_edges");
+  }
 }
 
 void ChapterRun::run_size(const Study& study, const Size& asked) {
@@ -259,6 +303,7 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
     std::printf("%s does not fit into the memory of this GPU: left out\n", asked.text().c_str());
     return;
   }
+  const double empty_before = options_.check_only ? 0 : measure_empty();
   for (const Version& version : study.versions) {
     const Size size = size_for(study, version, fits);
     if (version.takes && !version.takes(size)) continue;
@@ -301,6 +346,7 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
       if (interrupted && rows[k]->seconds().size() < 3) continue;
       finish(study, *owners[k].first, *rows[k], results[owners[k].second]);
     }
+    flag_slow_edges(results, std::max(empty_before, measure_empty()));
   }
   progress_line("");
   double previous = 0;

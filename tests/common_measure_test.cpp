@@ -1,5 +1,6 @@
 // The measuring engine, which needs a GPU: sets of arrays, rows, anchors, the timer.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 
@@ -9,8 +10,14 @@
 #include "measure.hpp"
 #include "timer.hpp"
 
+namespace harness {
+cudaError_t spin(std::int64_t cycles, float* done, cudaStream_t stream);
+cudaError_t spin_programmatic(std::int64_t cycles, float* done, cudaStream_t stream);
+}  // namespace harness
+
 namespace {
 
+using course::Behind;
 using course::Bench;
 using course::Plan;
 using course::Row;
@@ -197,8 +204,9 @@ TEST(Measure, AKernelOfKnownCyclesTakesItsTime) {
     spin.measure();
     ASSERT_TRUE(spin.row.clock_mhz().has_value());
     const double want = static_cast<double>(cycles) / *spin.row.clock_mhz() * 1e-6;
-    EXPECT_NEAR(spin.row.summary().median, want, 0.03 * want + 2.5e-6)
+    EXPECT_NEAR(spin.row.summary().median, want, 0.005 * want + 1.5e-6)
         << "at " << *spin.row.clock_mhz() << " MHz";
+    EXPECT_LE(*spin.row.clock_mhz(), 1.005 * gpu->clock_mhz);
     EXPECT_GE(spin.row.seconds().size(), 10u);
     EXPECT_TRUE(spin.row.by_graph());
 
@@ -227,6 +235,83 @@ TEST(Measure, PlainLaunchesTakeTheSameTimeAsAGraph) {
   EXPECT_FALSE(plain.row.shape().has_value());
   const double seconds = graph.row.summary().median;
   EXPECT_NEAR(plain.row.summary().median, seconds, 0.03 * seconds + 2.5e-6);
+}
+
+/// Seconds of a row of one thread that spins, launched ordinarily or programmatically.
+double spin_seconds(Bench& bench, std::int64_t cycles, bool programmatic, Behind behind) {
+  Version version = spin_version();
+  version.behind = behind;
+  version.launch = [programmatic](const Problem& p, const Arguments& a) {
+    const auto spin = programmatic ? harness::spin_programmatic : harness::spin;
+    return spin(p.size()["cycles"], a.out<float>(0), a.stream);
+  };
+  Measured row(version, spin_problem(cycles), bench, 0);
+  row.measure();
+  EXPECT_EQ(row.row.behind(), behind);
+  return row.row.summary().median;
+}
+
+/// A kernel that may begin before the one in front of it has ended gains from a copy of itself, and
+/// from no ordinary kernel: a table must not show that gain. Behind itself it is there, so that
+/// this test would see it.
+TEST(Measure, ATableDoesNotFlatterProgrammaticLaunches) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
+  if (gpu->capability < 90) GTEST_SKIP() << "needs compute capability 9.0";
+  Bench bench(*gpu);
+  for (const std::int64_t cycles : {500, 2000, 6000}) {
+    SCOPED_TRACE(std::to_string(cycles) + " cycles");
+    const double ordinary = spin_seconds(bench, cycles, false, Behind::empty);
+    const double programmatic = spin_seconds(bench, cycles, true, Behind::empty);
+    const double ordinary_itself = spin_seconds(bench, cycles, false, Behind::itself);
+    const double programmatic_itself = spin_seconds(bench, cycles, true, Behind::itself);
+    EXPECT_GT(programmatic, ordinary - 0.1e-6);
+    EXPECT_LT(programmatic_itself, ordinary_itself - 0.15e-6);
+    EXPECT_NEAR(ordinary, ordinary_itself, 0.1e-6) << "nothing to gain, and nothing to lose";
+  }
+}
+
+/// Where launches are queued, the host's work is hidden, however slow; where they come from the
+/// host, it counts.
+TEST(Measure, TheHostsWorkCountsWhereNothingIsHidden) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
+  Bench bench(*gpu);
+  Version version = spin_version();
+  version.launch = [](const Problem&, const Arguments& a) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(30);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    return course::launch_spin(1000, a.out<std::int64_t>(0), a.stream);
+  };
+  const auto seconds = [&](bool capturable, Behind behind) {
+    Version changed = version;
+    changed.needs.capturable = capturable;
+    changed.behind = behind;
+    Measured row(changed, spin_problem(1000), bench, 0);
+    row.measure();
+    return row.row.summary().median;
+  };
+  EXPECT_LT(seconds(true, Behind::empty), 10e-6) << "replayed";
+  EXPECT_LT(seconds(false, Behind::empty), 10e-6) << "queued";
+  EXPECT_GT(seconds(true, Behind::host), 29e-6) << "from the host";
+}
+
+/// The empty kernel that is taken off costs the same at any time, whatever graphs there are.
+TEST(Measure, GraphsDoNotSlowEachOther) {
+  COURSE_NEEDS_GPU(gpu);
+  if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
+  Bench bench(*gpu);
+  const auto some = [&] {
+    for (int k = 0; k < 500; ++k) COURSE_CHECK(course::launch_empty(bench.stream()));
+  };
+  const double alone = bench.measure_empty();
+  std::vector<std::unique_ptr<course::Replay>> replays;
+  for (int k = 0; k < 20; ++k) {
+    replays.push_back(std::make_unique<course::Replay>(bench.stream(), some));
+    if (k % 3 == 2) replays.erase(replays.begin());
+    EXPECT_NEAR(bench.measure_empty(), alone, 0.05 * alone) << "with " << replays.size();
+  }
 }
 
 TEST(Measure, TheSameVersionTwiceAgreesWithinOnePercent) {

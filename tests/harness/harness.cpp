@@ -1,14 +1,16 @@
 // What the measuring engine must be able to do before anybody may believe it, as studies: the
-// length of a kernel whose cycles are known, the same version twice, the memory over sizes, and
-// what naive timing would have reported instead.
+// length of a kernel whose cycles are known, the same version twice, the memory over sizes, whether
+// a table favours a version for the way it is launched, and what naive timing would have reported.
 #include <chrono>
 
 #include "anchors.hpp"
 #include "chapter.hpp"
 #include "check.hpp"
+#include "measure.hpp"
 #include "timer.hpp"
 
 namespace harness {
+cudaError_t spin_programmatic(std::int64_t cycles, float* done, cudaStream_t stream);
 cudaError_t spin(std::int64_t cycles, float* done, cudaStream_t stream);
 cudaError_t copy_by_a_new_kernel(const float* in, float* out, std::int64_t n, cudaStream_t stream);
 }  // namespace harness
@@ -51,6 +53,33 @@ Study known_cycles() {
   study.axis = "cycles";
   study.axis_label = "SM clock cycles the kernel spins";
   study.limit = nullptr;
+  return study;
+}
+
+/// The same work by an ordinary and by a programmatic launch: a table that shows the second as
+/// faster shows what it gains behind a copy of itself.
+Study programmatic() {
+  Study study = known_cycles();
+  study.name = "programmatic";
+  study.title = "The same cycles by ordinary and by programmatic launches";
+  Version ordinary = study.versions.front();
+  ordinary.id = "ordinary";
+  ordinary.title = "behind an empty kernel";
+  Version early = ordinary;
+  early.id = "programmatic";
+  early.launch = [](const Problem& p, const Arguments& a) {
+    return harness::spin_programmatic(p.size()["cycles"], a.out<float>(0), a.stream);
+  };
+  early.needs.capability = 90;
+  study.versions = {ordinary, early};
+  for (Version version : {ordinary, early}) {
+    version.id = "itself_" + version.id;
+    version.title = "behind itself";
+    version.behind = course::Behind::itself;
+    study.versions.push_back(version);
+  }
+  study.sizes.clear();
+  for (const int cycles : {500, 2000, 6000}) study.sizes.push_back({{{"cycles", cycles}}});
   return study;
 }
 
@@ -189,11 +218,93 @@ Study launches() {
   const auto launch = [](const Problem&, const Arguments& a) {
     return harness::spin(0, a.out<float>(0), a.stream);
   };
-  study.versions = {{"graph_replay", "replayed graph", launch},
-                    {"plain_launches", "plain launches", launch}};
-  study.versions[1].needs.capturable = false;
+  study.versions = {{"behind_empty", "replayed graph, behind an empty kernel", launch},
+                    {"behind_itself", "replayed graph, behind itself", launch},
+                    {"queued", "plain launches, all queued before the first begins", launch},
+                    {"host", "plain launches, as fast as the host can", launch}};
+  study.versions[1].behind = course::Behind::itself;
+  study.versions[2].needs.capturable = false;
+  study.versions[3].behind = course::Behind::host;
   study.sizes = {{{{"n", 1}}}};
   study.limit = nullptr;
+  return study;
+}
+
+/// Seconds of one of 1000 empty kernels in a replayed graph.
+double time_empty_kernels(cudaStream_t stream, bool beside_an_uploaded_graph) {
+  const auto empty_kernels = [&] {
+    for (int k = 0; k < 1000; ++k) COURSE_CHECK(course::launch_empty(stream));
+  };
+  COURSE_CHECK(course::launch_empty(stream));
+  const course::Replay replay(stream, empty_kernels);
+  cudaGraphExec_t waiting = nullptr;
+  if (beside_an_uploaded_graph) {
+    cudaGraph_t graph = course::capture(stream, empty_kernels);
+    COURSE_CHECK(cudaGraphInstantiate(&waiting, graph, 0));
+    COURSE_CHECK(cudaGraphDestroy(graph));
+    COURSE_CHECK(cudaGraphUpload(waiting, stream));
+    COURSE_CHECK(cudaStreamSynchronize(stream));
+  }
+  static course::GpuTimer timer;
+  replay.launch();
+  timer.start(stream);
+  replay.launch();
+  const double seconds = timer.stop(stream) / 1000;
+  if (waiting != nullptr) {  // one that never ran would go on slowing the others
+    COURSE_CHECK(cudaGraphLaunch(waiting, stream));
+    COURSE_CHECK(cudaStreamSynchronize(stream));
+    COURSE_CHECK(cudaGraphExecDestroy(waiting));
+  }
+  return seconds;
+}
+
+/// A graph that was uploaded and has not run slows all others (common/replay.hpp).
+Study pending_upload() {
+  Study study = launches();
+  study.name = "pending_upload";
+  study.title = "An empty kernel in a graph, beside a graph that waits for its first launch";
+  const auto row = [&](const char* id, const char* title, bool beside) {
+    Version version = study.versions.front();
+    version.id = id;
+    version.title = title;
+    version.timer = [beside](const Launch&, cudaStream_t stream) {
+      return time_empty_kernels(stream, beside);
+    };
+    return version;
+  };
+  study.versions = {row("all_have_run", "all graphs have run", false),
+                    row("one_waits", "one is uploaded and has not run", true)};
+  return study;
+}
+
+/// A copy right after another one of 2^27 floats, whose last lines are still in the L2 cache.
+Version right_after(const char* id, const char* title, Version other) {
+  Version version = course::copy_version(id, Role::version);
+  version.title = title;
+  version.needs.capability = other.needs.capability;
+  version.timer = [other](const Launch& launch, cudaStream_t stream) {
+    const course::CopyProblem large(Size{{{"n", 1 << 27}}}, 1, course::Input::random);
+    static course::GpuTimer timer;
+    static const course::Sets arrays(large, 0, stream);
+    COURSE_CHECK(other.launch(large, arrays.arguments(0, stream)));
+    timer.start(stream);
+    launch();
+    return timer.stop(stream);
+  };
+  return version;
+}
+
+/// What a kernel with cache hints leaves to the next: chapter 01's record and the bulk copy ask the
+/// L2 cache to keep their inputs (evict_last).
+Study leftovers() {
+  Study study = twice();
+  study.name = "leftovers";
+  study.title = "One copy right after another kernel";
+  study.versions = {
+      right_after("after_copy", "after a copy", course::copy_version("copy", Role::version)),
+      right_after("after_hints", "after a copy with evict_last",
+                  course::bulk_copy_version("bulk", Role::version))};
+  study.sizes = {{{{"n", 1 << 20}}}, {{{"n", 1 << 22}}}, {{{"n", 1 << 24}}}};
   return study;
 }
 
@@ -203,5 +314,6 @@ int main(int argc, char** argv) {
   return course::run(argc, argv,
                      {"harness",
                       "the measuring engine measures itself",
-                      {known_cycles(), launches(), twice(), memory(), naive_timing(), zeros()}});
+                      {known_cycles(), launches(), programmatic(), pending_upload(), twice(),
+                       leftovers(), memory(), naive_timing(), zeros()}});
 }

@@ -21,6 +21,33 @@ cudaError_t spin(std::int64_t cycles, float* done, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
+/// The same as a kernel that gets ready while the one before it still runs (programmatic dependent
+/// launch): it lets its successor begin at once and waits for its predecessor itself.
+__global__ void spin_early(std::int64_t cycles, float* done) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+  const std::int64_t start = clock64();
+  while (clock64() - start < cycles) {
+  }
+  *done = 1;
+}
+
+/// \returns the error of the launch.
+cudaError_t spin_programmatic(std::int64_t cycles, float* done, cudaStream_t stream) {
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(1);
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, spin_early, cycles, done);
+}
+
 /// The same copy as many kernels as there are values of `which`.
 template <int which>
 __global__ void copy_once(const float4* in, float4* out, std::int64_t n4) {

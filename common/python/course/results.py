@@ -19,6 +19,7 @@ FLAG_WORDS = {
     "few_samples": "few samples: too few for a comparison; raise the time budget",
     "throttled": "throttled: the clock fell during the row; let the GPU cool down",
     "anchors_moved": "the memory's own rates changed during the run: measure again",
+    "slow_edges": "the driver took longer from kernel to kernel meanwhile: measure again",
     "debug_build": "Debug build: build Release before you compare",
     "on_battery": "on battery: plug in the laptop",
     "display_timeout": "this GPU drives a display with a time-out",
