@@ -13,25 +13,34 @@ void CopyProblem::expected(int, double* values) const {
   });
 }
 
+namespace {
+/// The most floats that a grid takes, 1024 per block.
+constexpr std::int64_t most_of_a_grid = INT32_MAX * std::int64_t{1024};
+}  // namespace
+
 Version memcpy_version(const std::string& id, Role role) {
   Version version;
   version.id = id;
   version.title = "cudaMemcpy, device to device";
   version.launch = [](const Problem& p, const Arguments& a) {
+    if (p.n() < 0) return cudaErrorInvalidValue;
     return cudaMemcpyAsync(a.outputs[0], a.inputs[0], static_cast<std::size_t>(4 * p.n()),
                            cudaMemcpyDeviceToDevice, a.stream);
   };
   version.role = role;
   version.needs.capturable = false;
+  version.needs.max_n = any_n;
+  version.file = "anchors";
   return version;
 }
 
 Version copy_version(const std::string& id, Role role) {
-  return {id, "copy, 16 bytes a thread",
-          [](const Problem& p, const Arguments& a) {
-            return launch_copy(a.in<float>(0), a.out<float>(0), p.n(), a.stream);
-          },
-          role};
+  Version version{id, "copy, 16 bytes per thread",
+                  [](const Problem& p, const Arguments& a) {
+                    return launch_copy(a.in<float>(0), a.out<float>(0), p.n(), a.stream);
+                  },
+                  role};
+  return version.in_file("device_ops").aligned(16).up_to(most_of_a_grid);
 }
 
 Version bulk_copy_version(const std::string& id, Role role) {
@@ -40,19 +49,21 @@ Version bulk_copy_version(const std::string& id, Role role) {
                     return launch_bulk_copy(a.in<float>(0), a.out<float>(0), p.n(), a.stream);
                   },
                   role};
-  version.needs.capability = 90;
+  version.file = "bulk_copy";
 #ifdef SIMT
   version.launch = nullptr;  // inline PTX
 #endif
-  return version;
+  return version.needing(90).aligned(16).up_to(most_of_a_grid);
 }
 
 Version read_version(const std::string& id, Role role) {
-  return {id, "read only, 16 bytes a thread",
-          [](const Problem& p, const Arguments& a) {
-            return launch_read(a.in<float>(0), static_cast<float*>(a.inputs[0]), p.n(), a.stream);
-          },
-          role};
+  Version version{id, "read only, 16 bytes per thread",
+                  [](const Problem& p, const Arguments& a) {
+                    return launch_read(a.in<float>(0), static_cast<float*>(a.inputs[0]), p.n(),
+                                       a.stream);
+                  },
+                  role};
+  return version.in_file("device_ops").aligned(16).up_to(most_of_a_grid);
 }
 
 Limit memory_limit(const Anchors& anchors, const Problem& problem) {

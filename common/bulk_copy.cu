@@ -1,5 +1,5 @@
 // The copy anchor of Hopper and later: bulk asynchronous copies move the data, threads only start
-// them and wait. Compiled for compute capability 9.0 alone. Chapter 09 teaches every line of it.
+// them and wait. Needs compute capability 9.0. Chapter 09 teaches every line of it.
 #include <cuda_runtime.h>
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,12 +38,23 @@ struct Arguments {
 enum class Role { version, peer, limit, exercise };
 const char* name_of(Role role);
 
-/// What a version needs beyond any CUDA GPU.
+/// A launcher that takes any n whose arrays fit into memory.
+constexpr std::int64_t any_n = INT64_MAX;
+
+/// What a version needs beyond any CUDA GPU, and what its launcher refuses. tests/contract.hpp
+/// holds every launcher to it.
 struct Needs {
-  int capability = 0;                   ///< 90: compute capability 9.0 or later
-  bool capturable = true;               ///< false: measured by plain launches, not by graph replay
-  std::int64_t max_n = INT64_MAX;       ///< largest dimension "n"
+  int capability = 0;      ///< 90: compute capability 9.0 or later
+  bool no_later = false;   ///< instructions that later GPUs do not have, such as wgmma's
+  bool capturable = true;  ///< false: measured by plain launches, not by graph replay
+  std::int64_t max_n = 0;  ///< largest dimension "n" that the launcher takes; 0: not declared
+  std::int64_t slow_above = any_n;  ///< larger n would take too long: they are not tried
+  int alignment = 0;  ///< bytes that each array must be aligned to; 0: its elements' own
+  std::int64_t shared_bytes = 0;  ///< most shared memory of a block, where that is above 48 KiB
   const char* library = "its library";  ///< of a peer: what it calls
+
+  /// The largest n to run.
+  std::int64_t most() const { return std::min(max_n == 0 ? any_n : max_n, slow_above); }
 };
 
 /// What each measured launch comes behind.
@@ -77,7 +89,55 @@ struct Version {
   /// showing how not to measure (docs/how_we_measure.md); empty: the engine measures.
   std::function<double(const std::function<void()>& launch, cudaStream_t stream)> timer = {};
 
+  /// The file that it is written in, relative to the chapter and without suffix; empty: its id.
+  std::string file = {};
+
+  // The same version with one thing said about it, for lists of rows.
+  Version solving(MakeProblem own) const {
+    return with([&](Version& v) { v.make = std::move(own); });
+  }
+  Version in_file(const char* path) const {
+    return with([&](Version& v) { v.file = path; });
+  }
+  /// A peer: what a user would call instead.
+  Version peer(const char* library) const {
+    return with([&](Version& v) { v.role = Role::peer, v.needs.library = library; });
+  }
+  Version needing(int capability) const {
+    return with([&](Version& v) { v.needs.capability = capability; });
+  }
+  Version aligned(int bytes) const {
+    return with([&](Version& v) { v.needs.alignment = bytes; });
+  }
+  Version sharing(std::int64_t bytes) const {
+    return with([&](Version& v) { v.needs.shared_bytes = bytes; });
+  }
+  /// Its launcher refuses larger n.
+  Version up_to(std::int64_t n) const {
+    return with([&](Version& v) { v.needs.max_n = n; });
+  }
+  Version slow_above(std::int64_t n) const {
+    return with([&](Version& v) { v.needs.slow_above = n; });
+  }
+  /// A row of its own, measured behind something else: "plain_80_limit".
+  Version behind_other(const std::string& prefix, Behind other) const {
+    return with([&](Version& v) {
+      v.file = v.source();
+      v.id = prefix + v.id;
+      v.behind = other;
+    });
+  }
+  std::string source() const { return file.empty() ? id : file; }
+
   friend void PrintTo(const Version& version, std::ostream* out) { *out << version.id; }
+
+ private:
+  template <class Change>
+  Version with(Change change) const {
+    Version copy = *this;
+    change(copy);
+    return copy;
+  }
 };
 
 /// A ceiling that was measured or derived, never quoted.
@@ -136,7 +196,3 @@ Chapter chapter();
 int run(int argc, char** argv, const Chapter& chapter);
 
 }  // namespace course
-
-/// Marks a launcher that may be missing from the link, so that one file that does not compile stops
-/// only its own row.
-#define COURSE_OPTIONAL __attribute__((weak))

@@ -77,6 +77,7 @@ Device open_device(int index) {
   device.sm_count = properties.multiProcessorCount;
   device.clock_mhz = attribute(cudaDevAttrClockRate, index) * 1e-3;
   device.l2_bytes = properties.l2CacheSize;
+  device.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index);
   device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   device.peak_dram_gbs = peak_dram_gbs(index);
   device.display_timeout = attribute(cudaDevAttrKernelExecTimeout, index) != 0;

@@ -16,6 +16,7 @@ struct Device {
   double clock_mhz = 0;  ///< the highest SM clock; 0 if the driver does not tell
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
+  std::int64_t shared_bytes = 0;        ///< most shared memory that a block can ask for
   std::optional<double> peak_dram_gbs;  ///< 2 x memory clock x bus width, both by attribute
   bool simulated = false;               ///< the CPU backend
   bool display_timeout = false;         ///< a kernel that runs for seconds is stopped

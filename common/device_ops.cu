@@ -124,6 +124,14 @@ unsigned grid_of_vectors(std::int64_t n) {
   return static_cast<unsigned>((n + 4 * block_size - 1) / (4 * block_size));
 }
 
+/// Sizes that no grid holds, and pointers that no float4 may lie at.
+bool refused(const float* in, const float* out, std::int64_t n) {
+  const auto misaligned = [](const void* p) {
+    return reinterpret_cast<std::uintptr_t>(p) % 16 != 0;
+  };
+  return n < 0 || n > std::int64_t{INT32_MAX} * 4 * block_size || misaligned(in) || misaligned(out);
+}
+
 /// Calls f with a null pointer of the array's element type, to pick a template by a run-time type.
 template <class F>
 auto with_type(Type type, F f) {
@@ -182,12 +190,14 @@ cudaError_t launch_empty(cudaStream_t stream) {
 }
 
 cudaError_t launch_read(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
+  if (refused(in, nullptr, n)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   read_kernel<<<grid_of_vectors(n), block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
 
 cudaError_t launch_copy(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
+  if (refused(in, out, n)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   copy_kernel<<<grid_of_vectors(n), block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
@@ -197,7 +207,8 @@ cudaError_t launch_bulk_copy(const float* in, float* out, std::int64_t n, cudaSt
   int device = 0, major = 0;
   COURSE_CHECK(cudaGetDevice(&device));
   COURSE_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  if (launch_bulk_copy_90 == nullptr || major != 9) return cudaErrorNotSupported;
+  if (launch_bulk_copy_90 == nullptr || major < 9) return cudaErrorNotSupported;
+  if (refused(in, out, n)) return cudaErrorInvalidValue;
   return launch_bulk_copy_90(in, out, n, stream);
 }
 

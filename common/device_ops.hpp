@@ -29,6 +29,9 @@ Mismatch compare_sample(const Array& array, const void* got, const double* want,
 /// A launch that does nothing: empty<<<1, 32>>>.
 cudaError_t launch_empty(cudaStream_t stream);
 
+// The next three take arrays aligned to 16 bytes, and answer cudaErrorInvalidValue to others, to
+// n < 0 and to more blocks than a grid has.
+
 /// Reads n floats, 16 bytes a load, and stores (almost) nothing: the rate of pure reads.
 cudaError_t launch_read(const float* in, float* out, std::int64_t n, cudaStream_t stream);
 

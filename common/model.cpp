@@ -155,7 +155,7 @@ std::string model_footer(bool counted) {
   std::string text;
   if (counted) {
     text =
-        "counted, not timed: sectors and wavefronts a request (a load or store of a warp)\n"
+        "counted, not timed: sectors and wavefronts per request (a warp's load or store)\n"
         "to global and to shared memory, asynchronous copies apart; lanes busy of 32\n";
   }
   if (recorded) {

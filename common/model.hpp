@@ -51,7 +51,7 @@ struct Record {
   std::vector<RecordedRate> rates;
 };
 /// Generated from results/ while a chapter is built for the CPU backend; null if there are none.
-COURSE_OPTIONAL const Record& recorded();
+__attribute__((weak)) const Record& recorded();
 
 /// Calls `launch` and takes what the backend counted meanwhile; the kernels have run when it
 /// returns.

@@ -29,6 +29,10 @@ std::string Size::text() const {
   return text;
 }
 
+double Problem::scalar(int k) const {
+  throw std::out_of_range("a problem without the scalar " + std::to_string(k));
+}
+
 std::string size_text(std::int64_t value) {
   if (value < 1024 || (value & (value - 1)) != 0) return std::to_string(value);
   int exponent = 0;

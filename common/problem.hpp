@@ -85,6 +85,8 @@ class Problem {
   virtual double bytes_written() const = 0;
   double bytes() const { return bytes_read() + bytes_written(); }
   virtual double flops() const { return 0; }
+  /// The k-th number that launchers are given besides sizes and arrays, such as alpha and beta.
+  virtual double scalar(int k) const;
 
   /// What the rate of a row counts: `amount` per launch, shown divided by `scale` and per second.
   struct Work {

@@ -71,16 +71,22 @@ std::string failure_text(cudaError_t error) {
 
 Size within_limit(const Version& version, Size size) {
   for (auto& [name, value] : size.dimensions) {
-    if (name == "n") value = std::min(value, version.needs.max_n);
+    if (name == "n") value = std::min(value, version.needs.most());
   }
   return size;
 }
 
 std::string missing(const Version& version, const Problem& problem, const Device& device) {
-  if (device.capability < version.needs.capability) {
+  const bool too_old = device.capability < version.needs.capability;
+  if (too_old || (version.needs.no_later && device.capability > version.needs.capability)) {
     const int major = version.needs.capability / 10, minor = version.needs.capability % 10;
     return "needs compute capability " + std::to_string(major) + "." + std::to_string(minor) +
-           ", this GPU has " + device.capability_text();
+           (too_old ? "" : " and no later") + ", this GPU has " + device.capability_text();
+  }
+  if (device.shared_bytes < version.needs.shared_bytes) {
+    return "needs " + std::to_string((version.needs.shared_bytes + 1023) / 1024) +
+           " KiB of shared memory per block, this GPU has " +
+           std::to_string(device.shared_bytes / 1024);
   }
   if (!version.launch && device.simulated) {
     if (version.role == Role::peer) {
@@ -91,7 +97,7 @@ std::string missing(const Version& version, const Problem& problem, const Device
   if (!version.launch)
     return "not in this build (it did not compile, or its architecture was left out)";
   if (!(within_limit(version, problem.size()) == problem.size()))
-    return "n is limited to " + size_text(version.needs.max_n);
+    return "n is limited to " + size_text(version.needs.most());
   return "";
 }
 

@@ -4,12 +4,14 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "buffer.hpp"
 #include "chapter_test.hpp"
 #include "check.hpp"
+#include "contract.hpp"
 #include "device_ops.hpp"
 #ifdef SIMT
 #include "simt/report.hpp"
@@ -233,37 +235,45 @@ TEST(Special, EverySize) {
   FOR_BOTH_TYPES(check_every_size);
 }
 
-/// The sum of nothing is zero, and written: all bits zero, so not -0. There may be no array at all.
-template <class T>
-void check_nothing(const Study& of, const Device& gpu) {
-  for_each_version(of, gpu, [&](const Version& v) {
-    const T sum = reduce<T>(of, v, nullptr, 0);
-    const T zero{};
-    EXPECT_EQ(std::memcmp(&sum, &zero, sizeof zero), 0) << "got " << sum;
-  });
-}
-TEST(Special, TheSumOfNothingIsZero) {
-  COURSE_NEEDS_GPU(gpu);
-  FOR_BOTH_TYPES(check_nothing);
+/// Every place inside a vector, every lane of the first warp by vectors and by elements, and both
+/// sides of the edges of tiles, as far as n elements have them.
+std::vector<std::int64_t> places_of(std::int64_t n, const Device& gpu) {
+  std::set<std::int64_t> places = {0, n / 2, n - 1};
+  const std::int64_t most = slow(gpu) ? 8 : 132;
+  for (std::int64_t k = 0; k < most; ++k) places.insert({k, n - 1 - k / 16});
+  if (slow(gpu)) places.insert({31, 32, 63, 127, 128});
+  for (const std::int64_t tile : {256, 512, 1024, 4096, 8192, 16384}) {
+    for (std::int64_t k = -2; k <= 2; ++k) {
+      if (!slow(gpu) || tile == 4096) places.insert(tile + k);
+    }
+  }
+  std::vector<std::int64_t> inside;
+  for (const std::int64_t at : places) {
+    if (at >= 0 && at < n) inside.push_back(at);
+  }
+  return inside;
 }
 
 /// What is not finite reaches the result from anywhere in the array.
 TEST(Special, NanAndInfinityReachTheSum) {
   COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
   const Study of = study("sequence");
-  for (const std::int64_t n :
-       sizes_here(*gpu, {1, 2, 33, 1025, 4099, 16389, 40001, 70001}, 17000)) {
-    for (const std::int64_t at : {std::int64_t{0}, n / 2, n / 4 * 4 - 1, n - 1}) {
-      if (at < 0) continue;
-      auto in = small_numbers<float>(n, 5);
+  for (const std::int64_t n : sizes_here(*gpu, {1, 2, 33, 4099, 16389, 70001}, 4099)) {
+    const auto finite = small_numbers<float>(n, 5);
+    const Buffer device = to_device(finite);
+    for (const std::int64_t at : places_of(n, *gpu)) {
       for (const float special : {nan, inf, -inf}) {
-        in[static_cast<std::size_t>(at)] = special;
-        const Buffer device = to_device(in);
+        if (slow(*gpu) && special == -inf) continue;
+        float* const place = static_cast<float*>(device.data()) + at;
+        COURSE_CHECK(cudaMemcpy(place, &special, sizeof special, cudaMemcpyHostToDevice));
         for_each_version(of, *gpu, [&](const Version& v) {
           const float sum = reduce<float>(of, v, device.data(), n);
           EXPECT_TRUE(std::isnan(special) ? std::isnan(sum) : sum == special)
               << special << " at " << at << " of " << n << " gave " << sum;
         });
+        const float before = finite[static_cast<std::size_t>(at)];
+        COURSE_CHECK(cudaMemcpy(place, &before, sizeof before, cudaMemcpyHostToDevice));
       }
     }
     if (n == 1) continue;
@@ -298,138 +308,6 @@ TEST(Special, UnsignedWrapsAround) {
       EXPECT_EQ(reduce<unsigned>(of, v, in), -static_cast<unsigned>(n)) << "n = " << n;
     });
   }
-}
-
-/// Versions that ask for no alignment of the input: those with 4-byte loads, and the library.
-template <class T>
-void check_any_alignment(const Study& of, const Device& gpu) {
-  const std::int64_t n = 4099;
-  const auto numbers = small_numbers<T>(n + 3, 7);
-  const Buffer in = to_device(numbers);
-  for_each_version(of, gpu, [&](const Version& v) {
-    if (v.role == Role::version && v.id >= "08") return;
-    for (std::int64_t shift = 1; shift <= 3; ++shift) {
-      const std::vector<T> part(numbers.begin() + shift, numbers.begin() + shift + n);
-      EXPECT_EQ(reduce<T>(of, v, static_cast<const T*>(in.data()) + shift, n), sum_of(part, n))
-          << shift << " elements behind a boundary";
-    }
-  });
-}
-TEST(Special, FourByteLoadsNeedNoAlignment) {
-  COURSE_NEEDS_GPU(gpu);
-  FOR_BOTH_TYPES(check_any_alignment);
-}
-
-/// What the workspace holds before does not matter: zeros, ones, all bits set, noise, or what the
-/// launch before left.
-template <class T>
-void check_workspace_contents(const Study& of, const Device& gpu) {
-  for (const std::int64_t n : sizes_here(gpu, {1, 33, 4099, 40001, 1000003})) {
-    const auto numbers = small_numbers<T>(n, 11);
-    const Buffer in = to_device(numbers);
-    const T want = sum_of(numbers, n);
-    for_each_version(of, gpu, [&](const Version& v) {
-      Workspace workspace(workspace_bytes(of, v, n));
-      const auto check = [&](const std::string& held) {
-        const Guarded<T> out;
-        COURSE_CHECK(
-            (launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), workspace.bytes())));
-        EXPECT_EQ(out.value(), want) << "workspace of " << held << ", n = " << n;
-      };
-      for (const int byte : {0x00, 0x01, 0xFF}) {
-        workspace.fill(byte);
-        check("bytes " + std::to_string(byte));
-        check("the launch before");
-      }
-      workspace.scramble(static_cast<std::uint64_t>(n));
-      check("noise");
-    });
-  }
-}
-TEST(Special, WorkspaceMayHoldAnything) {
-  COURSE_NEEDS_GPU(gpu);
-  FOR_BOTH_TYPES(check_workspace_contents);
-}
-
-/// One byte too few: refused, and nothing is touched. 09 needs none and does not look.
-template <class T>
-void check_too_little(const Study& of, const Device& gpu) {
-  for_each_version(of, gpu, [&](const Version& v) {
-    if (v.role != Role::version || v.id == "09_atomic_per_block") return;
-    for (const std::int64_t n : {std::int64_t{5}, std::int64_t{4099}, std::int64_t{70001}}) {
-      const Buffer in(static_cast<std::size_t>(n) * sizeof(T));
-      const std::size_t needed = workspace_bytes(of, v, n);
-      Workspace workspace(needed);
-      workspace.fill(0x3C);
-      const Guarded<T> out;
-      for (const std::size_t bytes : {needed - 1, needed / 2, std::size_t{0}}) {
-        EXPECT_EQ((launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), bytes)),
-                  cudaErrorInvalidValue)
-            << bytes << " of " << needed << " bytes, n = " << n;
-      }
-      EXPECT_TRUE(out.untouched());
-      const auto held = to_host<unsigned char>(workspace.data(), static_cast<std::int64_t>(needed));
-      EXPECT_EQ(held, std::vector<unsigned char>(needed, 0x3C));
-      EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-    }
-  });
-}
-TEST(Special, TooSmallAWorkspaceIsRefused) {
-  COURSE_NEEDS_GPU(gpu);
-  FOR_BOTH_TYPES(check_too_little);
-}
-
-/// More than was asked for is as good.
-template <class T>
-void check_too_much(const Study& of, const Device& gpu) {
-  const std::int64_t n = 3001;
-  const auto numbers = small_numbers<T>(n, 13);
-  const Buffer in = to_device(numbers);
-  for_each_version(of, gpu, [&](const Version& v) {
-    const Workspace workspace(4 * workspace_bytes(of, v, n) + 1000);
-    const Guarded<T> out;
-    COURSE_CHECK(
-        (launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), workspace.bytes())));
-    EXPECT_EQ(out.value(), sum_of(numbers, n));
-  });
-}
-TEST(Special, MoreWorkspaceThanNeeded) {
-  COURSE_NEEDS_GPU(gpu);
-  FOR_BOTH_TYPES(check_too_much);
-}
-
-/// A query writes the size and nothing else, gives the same answer each time, and starts nothing.
-template <class T>
-void check_queries(const Study& of, const Device& gpu) {
-  const std::vector<std::int64_t> sizes = {0, 1, 4099, 70001, std::int64_t{1} << 33};
-  for_each_version(of, gpu, [&](const Version& v) {
-    const Guarded<T> out;
-    std::size_t before = 0;
-    for (const std::int64_t n : sizes) {
-#ifdef SIMT
-      simt::set_counting(true);
-      simt::take_counts();
-#endif
-      const std::size_t bytes = workspace_bytes(of, v, n);
-      EXPECT_EQ((launch<T, T>(of, v, nullptr, out.at(), n, nullptr, 12345)), cudaSuccess);
-#ifdef SIMT
-      EXPECT_TRUE(simt::take_counts().empty()) << "a kernel ran";
-      simt::set_counting(false);
-#endif
-      EXPECT_EQ(workspace_bytes(of, v, n), bytes);
-      EXPECT_GT(bytes, 0u) << "memory of 0 bytes may be a null pointer: a query. n = " << n;
-      if (v.role == Role::version) {
-        EXPECT_GE(bytes, before) << "less for more, n = " << n;
-      }
-      before = bytes;
-    }
-    COURSE_CHECK(cudaDeviceSynchronize());
-    EXPECT_TRUE(out.untouched());
-  });
-}
-TEST(Special, QueriesOnlyWriteTheSize) {
-  COURSE_NEEDS_GPU(gpu);
-  FOR_BOTH_TYPES(check_queries);
 }
 
 /// The same bits in every run, also on another stream, where the order of the additions is fixed.
@@ -508,44 +386,6 @@ TEST(Special, BackToBackOnOneWorkspace) {
   FOR_BOTH_TYPES(check_back_to_back);
 }
 
-/// Two streams at once, each with its own workspace: a launcher keeps nothing for itself.
-template <class T>
-void check_two_streams(const Study& of, const Device& gpu) {
-  const int launches = gpu.simulated ? 2 : 20;
-  const std::int64_t sizes[] = {3001, slow(gpu) ? 2005 : 1000003};
-  std::vector<std::vector<T>> numbers;
-  for (std::uint64_t s = 0; s < 2; ++s) {
-    numbers.push_back(small_numbers<T>(sizes[s], s));
-  }
-  const Buffer in[] = {to_device(numbers[0]), to_device(numbers[1])};
-  cudaStream_t streams[2];
-  for (cudaStream_t& stream : streams)
-    COURSE_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  for_each_version(of, gpu, [&](const Version& v) {
-    const Workspace workspaces[] = {Workspace(workspace_bytes(of, v, sizes[0])),
-                                    Workspace(workspace_bytes(of, v, sizes[1]))};
-    const Guarded<T> outs[] = {Guarded<T>(launches), Guarded<T>(launches)};
-    COURSE_CHECK(cudaDeviceSynchronize());
-    for (int k = 0; k < launches; ++k) {
-      for (int s = 0; s < 2; ++s) {
-        COURSE_CHECK((launch<T, T>(of, v, in[s].data(), outs[s].at(k), sizes[s],
-                                   workspaces[s].data(), workspaces[s].bytes(), streams[s])));
-      }
-    }
-    COURSE_CHECK(cudaDeviceSynchronize());
-    for (int s = 0; s < 2; ++s) {
-      const T want = sum_of(numbers[static_cast<std::size_t>(s)], sizes[s]);
-      for (int k = 0; k < launches; ++k)
-        EXPECT_EQ(outs[s].value(k), want) << "stream " << s << ", launch " << k;
-    }
-  });
-  for (const cudaStream_t stream : streams) COURSE_CHECK(cudaStreamDestroy(stream));
-}
-TEST(Special, TwoStreamsAtOnce) {
-  COURSE_NEEDS_GPU(gpu);
-  FOR_BOTH_TYPES(check_two_streams);
-}
-
 /// More elements than 32 bits count: all of `integers`, whose sums are exact, then single ones.
 template <class T>
 void check_more_than_32_bits(const Study& of, const Device& gpu) {
@@ -613,18 +453,21 @@ TEST(Special, IndicesOfMoreThan32Bits) {
   }
 }
 
-/// The three operators of the study `generic` by id, and what each makes of an array.
+/// What the three operators of the study `generic` make of an array: the course's, or the peers'.
 struct Results {
   float least, largest;
   std::int64_t index;
 };
-Results results_of(const std::vector<float>& in) {
+Results results_of(const std::vector<float>& in, const std::string& whose = "") {
   const Study of = study("generic");
+  const Buffer device = to_device(in);
+  const auto n = static_cast<std::int64_t>(in.size());
   Results results{};
   for (const Version& v : of.versions) {
-    if (v.id == "minimum") results.least = reduce<float>(of, v, in);
-    if (v.id == "maximum") results.largest = reduce<float>(of, v, in);
-    if (v.id == "index_of_minimum") results.index = reduce<float, std::int64_t>(of, v, in);
+    if (v.id == whose + "minimum") results.least = reduce<float>(of, v, device.data(), n);
+    if (v.id == whose + "maximum") results.largest = reduce<float>(of, v, device.data(), n);
+    if (v.id == whose + "index_of_minimum")
+      results.index = reduce<float, std::int64_t>(of, v, device.data(), n);
   }
   return results;
 }
@@ -643,14 +486,6 @@ std::string generic_is_missing(const Device& gpu) {
 #define NEEDS_GENERIC(gpu) \
   COURSE_NEEDS_GPU(gpu);   \
   if (const std::string why = generic_is_missing(*gpu); !why.empty()) GTEST_SKIP() << why
-
-TEST(Generic, OfNothing) {
-  NEEDS_GENERIC(gpu);
-  const Results got = results_of({});
-  EXPECT_EQ(got.least, inf);
-  EXPECT_EQ(got.largest, -inf);
-  EXPECT_EQ(got.index, 0);
-}
 
 /// A wrong identity wins where all elements have the same sign and some threads have none.
 TEST(Generic, OneSignOnly) {
@@ -685,124 +520,81 @@ TEST(Generic, ExtremesAnywhere) {
   }
 }
 
-/// NaN is unordered, so it is skipped, wherever it stands.
+/// Whose operators follow the rules here: the course's, and on a GPU the peers'.
+std::vector<std::string> all_operators(const Device& gpu) {
+  const Study of = study("generic");
+  for (const Version& v : of.versions) {
+    if (v.id != "cub_minimum") continue;
+    const auto problem = course_test::problem_of(of, v, size_n(1));
+    if (!course::missing(v, *problem, gpu).empty()) return {""};
+  }
+  return {"", "cub_"};
+}
+
+/// NaN is no smallest and no largest element, wherever it stands, and hides none beside it.
 TEST(Generic, NanIsSkipped) {
   NEEDS_GENERIC(gpu);
-  for (const std::int64_t n : sizes_here(*gpu, {1, 2, 5, 33, 1025, 4099, 70001})) {
-    std::vector<float> in(static_cast<std::size_t>(n), nan);
-    Results got = results_of(in);
-    EXPECT_EQ(got.least, inf) << n << " NaN";
-    EXPECT_EQ(got.largest, -inf) << n << " NaN";
-    EXPECT_EQ(got.index, 0) << n << " NaN";
-    for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
-      in.assign(in.size(), nan);
-      in[static_cast<std::size_t>(at)] = 4;
-      got = results_of(in);
-      EXPECT_EQ(got.least, 4) << "at " << at << " of " << n;
-      EXPECT_EQ(got.largest, 4) << "at " << at << " of " << n;
-      EXPECT_EQ(got.index, at) << "of " << n;
+  COURSE_ABOUT_VALUES();
+  for (const std::string& whose : all_operators(*gpu)) {
+    for (const std::int64_t n : sizes_here(*gpu, {1, 2, 5, 33, 4099, 16389, 70001}, 4099)) {
+      SCOPED_TRACE(whose + " n = " + std::to_string(n));
+      const std::vector<float> none(static_cast<std::size_t>(n), nan);
+      const Results of_none = results_of(none, whose);
+      EXPECT_EQ(of_none.least, inf);
+      EXPECT_EQ(of_none.largest, -inf);
+      EXPECT_EQ(of_none.index, 0) << "NaN counts as infinity there";
+      for (const std::int64_t at : places_of(n, *gpu)) {
+        SCOPED_TRACE("at " + std::to_string(at));
+        const auto i = static_cast<std::size_t>(at);
+        auto in = none;  // the only number
+        in[i] = 4;
+        Results got = results_of(in, whose);
+        EXPECT_EQ(got.least, 4);
+        EXPECT_EQ(got.largest, 4);
+        EXPECT_EQ(got.index, at);
+        for (const std::int64_t beside : {at - 1, at + 1}) {  // NaN beside the extreme
+          if (beside < 0 || beside >= n) continue;
+          in.assign(in.size(), 0.0f);
+          in[i] = -100;
+          in[static_cast<std::size_t>(beside)] = nan;
+          got = results_of(in, whose);
+          EXPECT_EQ(got.least, -100);
+          EXPECT_EQ(got.index, at);
+          in[i] = 100;
+          EXPECT_EQ(results_of(in, whose).largest, 100);
+          if (slow(*gpu)) break;
+        }
+      }
     }
   }
 }
 
-/// The same rules for the workspace as for a sum.
-TEST(Generic, Workspace) {
+/// Infinities are extremes like others, and -0.0 is smaller than 0.0, wherever they stand.
+TEST(Generic, ZerosAndInfinities) {
   NEEDS_GENERIC(gpu);
-  const Study of = study("generic");
-  const std::int64_t n = 4099;
-  std::vector<float> numbers = small_numbers<float>(n, 29);
-  numbers[2345] = -7, numbers[17] = 8000;
-  const Buffer in = to_device(numbers);
-  const auto check = [&](const Version& v, auto result, auto want) {
-    using Out = decltype(result);
-    Workspace workspace(workspace_bytes(of, v, n));
-    const Guarded<Out> out;
-    for (const int byte : {0x00, 0xFF, 0x01}) {
-      workspace.fill(byte);
-      for (int run = 0; run < 2; ++run) {
-        COURSE_CHECK((launch<float, Out>(of, v, in.data(), out.at(), n, workspace.data(),
-                                         workspace.bytes())));
-        EXPECT_EQ(out.value(), static_cast<Out>(want)) << "workspace of " << byte;
+  COURSE_ABOUT_VALUES();
+  for (const std::string& whose : all_operators(*gpu)) {
+    for (const std::int64_t n : sizes_here(*gpu, {2, 33, 4099, 70001}, 4099)) {
+      for (const std::int64_t at : places_of(n, *gpu)) {
+        SCOPED_TRACE(whose + " at " + std::to_string(at) + " of " + std::to_string(n));
+        const auto i = static_cast<std::size_t>(at);
+        std::vector<float> in(static_cast<std::size_t>(n), 0.0f);
+        in[i] = -0.0f;
+        EXPECT_TRUE(std::signbit(results_of(in, whose).least));
+        in.assign(in.size(), -0.0f);
+        in[i] = 0.0f;
+        EXPECT_FALSE(std::signbit(results_of(in, whose).largest));
+        in.assign(in.size(), 7.0f);
+        in[i] = -inf;
+        const Results got = results_of(in, whose);
+        EXPECT_EQ(got.least, -inf);
+        EXPECT_EQ(got.index, at);
+        in[i] = inf;
+        EXPECT_EQ(results_of(in, whose).largest, inf);
       }
     }
-    const Guarded<Out> fresh;
-    EXPECT_EQ((launch<float, Out>(of, v, in.data(), fresh.at(), n, workspace.data(),
-                                  workspace.bytes() - 1)),
-              cudaErrorInvalidValue);
-    EXPECT_EQ((launch<float, Out>(of, v, nullptr, fresh.at(), n, nullptr, 0)), cudaSuccess);
-    EXPECT_TRUE(fresh.untouched());
-  };
-  for_each_version(of, *gpu, [&](const Version& v) {
-    if (v.id == "minimum") check(v, float{}, -7);
-    if (v.id == "maximum") check(v, float{}, 8000);
-    if (v.id == "index_of_minimum") check(v, std::int64_t{}, 2345);
-  });
-}
-
-#ifndef SIMT  // the CPU backend has no graphs
-/// A launcher neither synchronises nor allocates: captured, and replayed on changing inputs.
-template <class T>
-void check_capture(const Study& of, const Device& gpu) {
-  cudaStream_t stream{};
-  COURSE_CHECK(cudaStreamCreate(&stream));
-  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1000},
-                               std::int64_t{70001}, std::int64_t{1000003}}) {
-    if (sanitized() && n > 5000) continue;
-    for_each_version(of, gpu, [&](const Version& v) {
-      if (!v.needs.capturable) return;
-      const Buffer in(static_cast<std::size_t>(n) * sizeof(T));
-      Workspace workspace(workspace_bytes(of, v, n));
-      Guarded<T> out;
-      // Kernels are loaded at their first launch, which is not allowed during a capture.
-      copy_to(in, std::vector<T>(static_cast<std::size_t>(n)));
-      COURSE_CHECK((launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), workspace.bytes(),
-                                 stream)));
-      COURSE_CHECK(cudaStreamSynchronize(stream));
-      cudaGraph_t graph{};
-      cudaGraphExec_t executable{};
-      COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-      EXPECT_EQ((launch<T, T>(of, v, in.data(), out.at(), n, workspace.data(), workspace.bytes(),
-                              stream)),
-                cudaSuccess);
-      ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-      COURSE_CHECK(cudaGraphInstantiate(&executable, graph, 0));
-      for (std::uint64_t replay = 0; replay < 2; ++replay) {
-        const auto numbers = small_numbers<T>(n, replay);
-        copy_to(in, numbers);
-        out.reset();
-        COURSE_CHECK(cudaDeviceSynchronize());
-        COURSE_CHECK(cudaGraphLaunch(executable, stream));
-        if (replay == 1) COURSE_CHECK(cudaGraphLaunch(executable, stream));
-        COURSE_CHECK(cudaStreamSynchronize(stream));
-        EXPECT_EQ(out.value(), sum_of(numbers, n)) << "n = " << n << ", replay " << replay;
-      }
-      COURSE_CHECK(cudaGraphExecDestroy(executable));
-      COURSE_CHECK(cudaGraphDestroy(graph));
-    });
   }
-  COURSE_CHECK(cudaStreamDestroy(stream));
 }
-TEST(Special, LaunchersCanBeCaptured) {
-  COURSE_NEEDS_GPU(gpu);
-  FOR_BOTH_TYPES(check_capture);
-}
-
-/// A query captured puts nothing into the graph.
-TEST(Special, QueriesLaunchNothing) {
-  COURSE_NEEDS_GPU(gpu);
-  const Study of = study("sequence");
-  for_each_version(of, *gpu, [&](const Version& v) {
-    if (v.role != Role::version) return;
-    const Guarded<float> out;
-    EXPECT_EQ(course_test::captured_nodes([&](cudaStream_t stream) {
-                EXPECT_EQ(
-                    (launch<float, float>(of, v, nullptr, out.at(), 4099, nullptr, 0, stream)),
-                    cudaSuccess);
-              }),
-              0u);
-  });
-}
-#endif
 
 }  // namespace
 
@@ -810,5 +602,6 @@ int main(int argc, char** argv) {
   course_test::take_order(&argc, argv);
   testing::InitGoogleTest(&argc, argv);
   course_test::register_chapter(course::chapter(), inputs);
+  course_test::register_contracts(course::chapter());
   return RUN_ALL_TESTS();
 }

@@ -10,20 +10,20 @@
 #include "buffer.hpp"
 #include "chapter_test.hpp"
 #include "check.hpp"
+#include "contract.hpp"
 #include "device_ops.hpp"
+#include "rows.hpp"
 
 /// Version 10 with all its arguments, which its rows do not use.
 template <class T>
 using TransposePitched = cudaError_t(const T* in, std::int64_t in_pitch, T* out,
                                      std::int64_t out_pitch, std::int64_t rows, std::int64_t cols,
                                      cudaStream_t stream);
-namespace any_matrix {
-COURSE_OPTIONAL TransposePitched<std::uint8_t> transpose;
-COURSE_OPTIONAL TransposePitched<std::uint16_t> transpose;
-COURSE_OPTIONAL TransposePitched<std::uint32_t> transpose;
-COURSE_OPTIONAL TransposePitched<float> transpose;
-COURSE_OPTIONAL TransposePitched<double> transpose;
-}  // namespace any_matrix
+COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint8_t>, transpose);
+COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint16_t>, transpose);
+COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint32_t>, transpose);
+COURSE_LAUNCHERS(any_matrix, TransposePitched<float>, transpose);
+COURSE_LAUNCHERS(any_matrix, TransposePitched<double>, transpose);
 
 namespace {
 
@@ -189,31 +189,6 @@ TEST(Special, TwiceGivesTheInputBack) {
   }
 }
 
-/// Versions with 4-byte accesses take any array of floats.
-TEST(Special, FourByteAccessesNeedNoAlignment) {
-  COURSE_NEEDS_GPU(gpu);
-  const Study study = sequence();
-  const Size size = matrix(33, 70);
-  const std::int64_t n = size["rows"] * size["cols"];
-  const auto numbers = noise<float>(n + 3, 5);
-  const Buffer in = to_device(numbers);
-  const Buffer out(in.bytes());
-  for_each_version(study, size, *gpu, [&](const Version& v) {
-    const bool four_bytes = v.id == "01_copy" || (v.id >= "03" && v.id < "09");
-    if (!four_bytes && v.id != "10_any") return;
-    for (const std::int64_t shift : {1, 2, 3}) {
-      const std::vector<float> part(numbers.begin() + shift, numbers.begin() + shift + n);
-      const std::int64_t other = 3 - shift;
-      COURSE_CHECK(launch(study, v, size, static_cast<const float*>(in.data()) + shift,
-                          static_cast<float*>(out.data()) + other));
-      EXPECT_EQ(difference(to_host<float>(static_cast<const float*>(out.data()) + other, n),
-                           copies(v) ? part : transposed(part, size["rows"], size["cols"])),
-                "")
-          << "input shifted by " << shift << ", output by " << other;
-    }
-  });
-}
-
 /// 09 and 80 move groups of four: other sizes are refused, and nothing is written.
 TEST(Special, OnlyMultiplesOfFour) {
   COURSE_NEEDS_GPU(gpu);
@@ -365,18 +340,6 @@ TYPED_TEST(AnyMatrix, RefusesBadSizes) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
-/// Empty matrices have no arrays: pointers may be null.
-TEST(Special, NothingToTranspose) {
-  COURSE_NEEDS_GPU(gpu);
-  const Study study = sequence();
-  for (const Size& size : {matrix(0, 0), matrix(0, 4), matrix(8, 0)}) {
-    for_each_version(study, size, *gpu, [&](const Version& v) {
-      EXPECT_EQ(launch(study, v, size, nullptr, nullptr), cudaSuccess);
-      EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    });
-  }
-}
-
 /// More tiles in one direction than a grid has blocks in y or z (65535).
 TEST(Special, MoreTilesThanAGridIsHigh) {
   COURSE_NEEDS_GPU(gpu);
@@ -457,77 +420,6 @@ TEST(Special, MoreThanFourGigaBytes) {
   expect_rows(static_cast<const std::uint8_t*>(out.data()), rows, cols, false);
 }
 
-/// Launches on two streams at once, and one after the other without waiting.
-TEST(Special, TwoStreamsAtOnce) {
-  COURSE_NEEDS_GPU(gpu);
-  const Study study = sequence();
-  const Size size = gpu->simulated || sanitized() ? matrix(68, 36) : matrix(1028, 2052);
-  const std::int64_t rows = size["rows"], cols = size["cols"];
-  const auto in = indices<float>(rows * cols);
-  const Buffer from = to_device(in);
-  cudaStream_t streams[2];
-  for (cudaStream_t& stream : streams)
-    COURSE_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  for_each_version(study, size, *gpu, [&](const Version& v) {
-    if (!moves_bits(v)) return;
-    Buffer there[] = {Buffer(from.bytes()), Buffer(from.bytes())};
-    Buffer back[] = {Buffer(from.bytes()), Buffer(from.bytes())};
-    for (int s = 0; s < 2; ++s) there[s].poison(), back[s].poison();
-    COURSE_CHECK(cudaDeviceSynchronize());
-    for (int s = 0; s < 2; ++s)
-      COURSE_CHECK(launch(study, v, size, from.data(), there[s].data(), streams[s]));
-    for (int s = 0; s < 2; ++s)
-      COURSE_CHECK(
-          launch(study, v, matrix(cols, rows), there[s].data(), back[s].data(), streams[s]));
-    COURSE_CHECK(cudaDeviceSynchronize());
-    for (int s = 0; s < 2; ++s)
-      EXPECT_EQ(difference(to_host<float>(back[s].data(), rows * cols), in), "") << "stream " << s;
-  });
-  for (const cudaStream_t stream : streams) COURSE_CHECK(cudaStreamDestroy(stream));
-}
-
-#ifndef SIMT  // the CPU backend has no graphs
-/// A launcher neither synchronises nor allocates: captured, and replayed on changing inputs.
-TEST(Special, LaunchersCanBeCaptured) {
-  COURSE_NEEDS_GPU(gpu);
-  const Study study = sequence();
-  cudaStream_t stream{};
-  COURSE_CHECK(cudaStreamCreate(&stream));
-  for (const Size& size : {matrix(0, 0), matrix(36, 68), matrix(100, 33)}) {
-    const std::int64_t rows = size["rows"], cols = size["cols"];
-    for_each_version(study, size, *gpu, [&](const Version& v) {
-      if (!v.needs.capturable || !moves_bits(v)) return;
-      const Buffer in = to_device(noise<float>(rows * cols, 0));
-      Buffer out(in.bytes());
-      // Kernels are loaded at their first launch, which is not allowed during a capture.
-      COURSE_CHECK(launch(study, v, size, in.data(), out.data(), stream));
-      COURSE_CHECK(cudaStreamSynchronize(stream));
-      cudaGraph_t graph{};
-      cudaGraphExec_t executable{};
-      COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-      EXPECT_EQ(launch(study, v, size, in.data(), out.data(), stream), cudaSuccess);
-      ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-      COURSE_CHECK(cudaGraphInstantiate(&executable, graph, 0));
-      for (std::uint64_t replay = 1; replay <= 2; ++replay) {
-        const auto numbers = noise<float>(rows * cols, replay);
-        copy_to(in, numbers);
-        out.poison();
-        COURSE_CHECK(cudaDeviceSynchronize());
-        COURSE_CHECK(cudaGraphLaunch(executable, stream));
-        COURSE_CHECK(cudaStreamSynchronize(stream));
-        EXPECT_EQ(difference(to_host<float>(out.data(), rows * cols),
-                             copies(v) ? numbers : transposed(numbers, rows, cols)),
-                  "")
-            << "replay " << replay;
-      }
-      COURSE_CHECK(cudaGraphExecDestroy(executable));
-      COURSE_CHECK(cudaGraphDestroy(graph));
-    });
-  }
-  COURSE_CHECK(cudaStreamDestroy(stream));
-}
-#endif
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -538,5 +430,6 @@ int main(int argc, char** argv) {
                ? "the gaps are seen by poison, and initcheck looks for unwritten memory itself"
                : "";
   });
+  course_test::register_contracts(course::chapter());
   return RUN_ALL_TESTS();
 }

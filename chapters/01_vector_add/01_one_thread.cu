@@ -15,9 +15,10 @@ __global__ void add_one_by_one(const float* a, const float* b, float* c, std::in
   for (std::int64_t i = 0; i < n; ++i) c[i] = a[i] + b[i];
 }
 
-/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns the error of the
-/// launch.
+/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns
+/// cudaErrorInvalidValue for n < 0, or the error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
+  if (n < 0) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   add_one_by_one<<<1, 1, 0, stream>>>(a, b, c, n);
   return cudaGetLastError();

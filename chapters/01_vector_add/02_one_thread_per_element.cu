@@ -18,11 +18,12 @@ __global__ void add_one(const float* a, const float* b, float* c, std::int64_t n
   if (i < n) c[i] = a[i] + b[i];
 }
 
-/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns the error of the
-/// launch.
+/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns
+/// cudaErrorInvalidValue for n < 0 or for more blocks than a grid has, or the error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + block_size - 1) / block_size;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
   add_one<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(a, b, c, n);
   return cudaGetLastError();
 }

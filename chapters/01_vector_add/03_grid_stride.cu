@@ -23,9 +23,10 @@ __global__ void add_strided(const float* a, const float* b, float* c, std::int64
   }
 }
 
-/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns the error of the
-/// launch.
+/// Adds n floats. Device pointers, arrays of n; c may not overlap a or b. \returns
+/// cudaErrorInvalidValue for n < 0, or the error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
+  if (n < 0) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   int device = 0, sms = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;

@@ -23,12 +23,18 @@ __global__ void add_vector(const float* a, const float* b, float* c, std::int64_
   }
 }
 
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
 /// Adds n floats. Device pointers, 16-byte aligned arrays of n; c may not overlap a or b. \returns
-/// the error of the launch.
+/// cudaErrorInvalidValue for other pointers, for n < 0 or for more blocks than a grid has, or the
+/// error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t threads = (n + 3) / 4;
   const std::int64_t blocks = (threads + block_size - 1) / block_size;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
+  if (!aligned(a) || !aligned(b) || !aligned(c)) return cudaErrorInvalidValue;
   add_vector<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(a, b, c, n);
   return cudaGetLastError();
 }

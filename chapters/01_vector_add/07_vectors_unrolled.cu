@@ -34,11 +34,17 @@ __global__ void add_vector_tile(const float* a, const float* b, float* c, std::i
   }
 }
 
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
 /// Adds n floats. Device pointers, 16-byte aligned arrays of n; c may not overlap a or b. \returns
-/// the error of the launch.
+/// cudaErrorInvalidValue for other pointers, for n < 0 or for more blocks than a grid has, or the
+/// error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + 4 * tile - 1) / (4 * tile);
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
+  if (!aligned(a) || !aligned(b) || !aligned(c)) return cudaErrorInvalidValue;
   add_vector_tile<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(a, b, c, n);
   return cudaGetLastError();
 }

@@ -68,10 +68,17 @@ __global__ void __launch_bounds__(block_size)
   reinterpret_cast<float4*>(c + first)[t] = make_float4(x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w);
 }
 
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
 /// Adds n floats. Device pointers, 16-byte aligned arrays of n; c may not overlap a or b. \returns
-/// the error of the launch.
+/// cudaErrorInvalidValue for other pointers, for n < 0 or for more blocks than a grid has, or the
+/// error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
+  const std::int64_t blocks = (n + tile - 1) / tile;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
+  if (!aligned(a) || !aligned(b) || !aligned(c)) return cudaErrorInvalidValue;
   int device = 0, per_sm = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;
   if (cudaError_t error =
@@ -85,7 +92,6 @@ cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaSt
           cudaFuncSetAttribute(add_tile, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)) {
     return error;
   }
-  const std::int64_t blocks = (n + tile - 1) / tile;
   add_tile<<<static_cast<unsigned>(blocks), block_size, static_cast<unsigned>(bytes), stream>>>(
       a, b, c, n);
   return cudaGetLastError();

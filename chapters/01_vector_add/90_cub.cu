@@ -19,8 +19,10 @@ struct Add {
   __host__ __device__ float operator()(float x, float y) const { return x + y; }
 };
 
-/// Adds n floats. Device pointers, arrays of n. \returns the error of the launch.
+/// Adds n floats. Device pointers, arrays of n. \returns cudaErrorInvalidValue
+/// for n < 0, or the error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
+  if (n < 0) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
 #if __has_include(<cub/device/device_transform.cuh>)
   return cub::DeviceTransform::Transform(cuda::std::make_tuple(a, b), c, n, Add{}, stream);

@@ -30,13 +30,19 @@ __global__ void reduce_blocks(const T* in, T* out, std::int64_t n) {
   if (t == 0) out[blockIdx.x] = s[0];
 }
 
-/// out[0] = the sum of n elements. Device pointers. With workspace == nullptr: only writes the
-/// bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it, or
-/// the error of a launch.
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
+/// out[0] = the sum of n elements. Device pointers. With workspace == nullptr: only writes
+/// the bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it
+/// or a misaligned pointer, for n < 0 or more blocks than a grid has, or the error of a launch.
 template <class T>
 cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                    std::int64_t n, cudaStream_t stream) {
   const std::int64_t most = (n + block_size - 1) / block_size;  // partial sums of the first pass
+  if (n < 0 || most > INT32_MAX) return cudaErrorInvalidValue;
   const std::int64_t next = (most + block_size - 1) / block_size;
   const std::size_t needed = static_cast<std::size_t>(most + next + 1) * sizeof(T);
   if (workspace == nullptr) {
@@ -44,6 +50,7 @@ cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(T))) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(out, 0, sizeof(T), stream);
   T* const partial[2] = {static_cast<T*>(workspace), static_cast<T*>(workspace) + most};
   for (int pass = 0;; ++pass) {

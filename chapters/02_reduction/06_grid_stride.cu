@@ -1,6 +1,8 @@
 // Idea: start only as many blocks as fit on the GPU at once, and large ones. Each thread first adds
 //   up its share of the array in a register; the tree runs once a block, not once every 256 floats.
 // Predicts: the tree's cost vanishes for large n; two launches, and a few hundred partial sums.
+// Also: one block must be able to add up what all blocks leave. So a block has 1024 threads, and
+//   their number is known to the compiler (static shared memory); and no loop on the host is left.
 // Still wrong: at small n the tree is all there is, and it takes ten barriers; at large n, loads of
 //   4 bytes, as many in flight as the compiler happens to unroll. Next: 07.
 #include <cuda_runtime.h>
@@ -43,12 +45,18 @@ cudaError_t resident_blocks(std::int64_t* blocks) {
   return error;
 }
 
-/// out[0] = the sum of n elements. Device pointers. With workspace == nullptr: only writes the
-/// bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it, or
-/// the error of a launch.
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
+/// out[0] = the sum of n elements. Device pointers. With workspace == nullptr: only writes
+/// the bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it
+/// or a misaligned pointer, for n < 0, or the error of a launch.
 template <class T>
 cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                    std::int64_t n, cudaStream_t stream) {
+  if (n < 0) return cudaErrorInvalidValue;
   std::int64_t resident = 0;
   if (cudaError_t error = resident_blocks<T>(&resident)) return error;
   const std::size_t needed = static_cast<std::size_t>(resident) * sizeof(T);
@@ -57,6 +65,7 @@ cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(T))) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(out, 0, sizeof(T), stream);
   T* const partial = static_cast<T*>(workspace);
   const std::int64_t blocks = std::min(resident, (n + block_size - 1) / block_size);

@@ -81,17 +81,25 @@ cudaError_t resident_blocks(std::int64_t* blocks) {
   return error;
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 /// out[0] = the sum of n elements; of floats in no fixed order, and with denormals taken for zero
 /// by the atomic. Device pointers, in aligned to 16 bytes. With workspace == nullptr: only writes
-/// the bytes of scratch memory that it needs: 1, to be called like the others. \returns the error
-/// of a launch.
+/// the bytes of scratch memory that it needs: 1, to be called like the others. \returns
+/// cudaErrorInvalidValue for too little of it or a misaligned pointer, for n < 0, or the error of a
+/// launch.
 template <class T>
 cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                    std::int64_t n, cudaStream_t stream) {
+  if (n < 0) return cudaErrorInvalidValue;
   if (workspace == nullptr) {
     workspace_bytes = 1;
     return cudaSuccess;
   }
+  if (workspace_bytes < 1 || misaligned(in, 16)) return cudaErrorInvalidValue;
   if (cudaError_t error = cudaMemsetAsync(out, 0, sizeof(T), stream)) return error;
   if (n == 0) return cudaSuccess;
   std::int64_t resident = 0;

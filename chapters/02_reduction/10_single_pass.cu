@@ -97,12 +97,18 @@ cudaError_t resident_blocks(std::int64_t* blocks) {
   return error;
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 /// out[0] = the sum of n elements. Device pointers, in aligned to 16 bytes. With workspace ==
 /// nullptr: only writes the bytes of scratch memory that it needs. \returns cudaErrorInvalidValue
-/// for too little of it, or the error of a launch.
+/// for too little of it or a misaligned pointer, for n < 0, or the error of a launch.
 template <class T>
 cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                    std::int64_t n, cudaStream_t stream) {
+  if (n < 0) return cudaErrorInvalidValue;
   std::int64_t resident = 0;
   if (cudaError_t error = resident_blocks<T>(&resident)) return error;
   const std::size_t needed = sizeof(unsigned) + static_cast<std::size_t>(resident) * sizeof(T);
@@ -111,6 +117,7 @@ cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(T)) || misaligned(in, 16)) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(out, 0, sizeof(T), stream);
   unsigned* const finished = static_cast<unsigned*>(workspace);
   T* const partial = reinterpret_cast<T*>(finished + 1);

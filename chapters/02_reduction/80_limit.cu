@@ -171,18 +171,25 @@ cudaError_t sum_by_tiles(T* partial, const T* in, T* out, std::int64_t n, cudaSt
   return sum_tiles<finishers, 1>(static_cast<const T*>(partial), out, blocks, 1, stream);
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 /// out[0] = the sum of n elements. Device pointers, in aligned to 16 bytes. With workspace ==
 /// nullptr: only writes the bytes of scratch memory that it needs. \returns cudaErrorInvalidValue
-/// for too little of it, or the error of a launch.
+/// for too little of it or a misaligned pointer, for n < 0, or the error of a launch.
 template <class T>
 cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                    std::int64_t n, cudaStream_t stream) {
+  if (n < 0) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(most_blocks) * sizeof(T);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(T)) || misaligned(in, 16)) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(out, 0, sizeof(T), stream);
   T* const partial = static_cast<T*>(workspace);
   if (n <= 1 << 12) return sum_tiles<256, 4>(in, out, n, 1, stream);

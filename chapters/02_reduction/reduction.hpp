@@ -86,7 +86,17 @@ class SumByAtomics : public Sum<float> {
   }
 };
 
-/// The smallest or largest element: exact in any order.
+namespace reduction {
+
+/// Of NaN and a number the number; -0.0 is smaller than 0.0.
+inline double smaller(double a, double b) {
+  return a == b ? (std::signbit(a) ? a : b) : std::fmin(a, b);
+}
+inline double larger(double a, double b) { return -smaller(-a, -b); }
+
+}  // namespace reduction
+
+/// The smallest or largest element that is a number: exact in any order.
 class Extreme : public course::Problem {
  public:
   Extreme(course::Size size, std::uint64_t seed, course::Input input, bool largest)
@@ -103,7 +113,7 @@ class Extreme : public course::Problem {
     out[0] = largest_ ? -HUGE_VAL : HUGE_VAL;  // of no elements
     for (std::int64_t i = 0; i < n(); ++i) {
       const double x = course::value<float>(input(), seed(), i);
-      out[0] = largest_ ? std::max(out[0], x) : std::min(out[0], x);
+      out[0] = largest_ ? reduction::larger(out[0], x) : reduction::smaller(out[0], x);
     }
   }
   course::Tolerance tolerance(int) const override { return {0, 0, true}; }
@@ -112,7 +122,7 @@ class Extreme : public course::Problem {
   bool largest_;
 };
 
-/// The index of the smallest element; of several, the first.
+/// The index of the smallest element, where NaN counts as infinity; of several, the first.
 class IndexOfMin : public course::Problem {
  public:
   using Problem::Problem;

@@ -2,13 +2,15 @@
 #include <memory>
 
 #include "anchors.hpp"
-#include "chapter.hpp"
 #include "reduction.hpp"
+#include "rows.hpp"
 
-using course::Arguments;
-using course::Problem;
-using course::Role;
+using course::any_n;
+using course::chosen;
+using course::powers_of_two;
+using course::row;
 using course::Size;
+using course::sizes_of_n;
 using course::Study;
 using course::Version;
 
@@ -16,128 +18,63 @@ using course::Version;
 template <class In, class Out = In>
 using Reduce = cudaError_t(void* workspace, std::size_t& workspace_bytes, const In* in, Out* out,
                            std::int64_t n, cudaStream_t stream);
-
-namespace global_memory {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace global_memory
-namespace shared_memory {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace shared_memory
-namespace bit_mask {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace bit_mask
-namespace strided_index {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace strided_index
-namespace sequential {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace sequential
-namespace grid_stride_sum {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace grid_stride_sum
-namespace warp_shuffle {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace warp_shuffle
-namespace vector_loads {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace vector_loads
-namespace atomic_per_block {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace atomic_per_block
-namespace single_pass {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace single_pass
-namespace limit {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace limit
-namespace cub_reduce {
-COURSE_OPTIONAL Reduce<float> sum;
-COURSE_OPTIONAL Reduce<unsigned> sum;
-}  // namespace cub_reduce
-
-namespace generic_study {
-COURSE_OPTIONAL Reduce<float> minimum, maximum;
-COURSE_OPTIONAL Reduce<float, std::int64_t> index_of_minimum;
-}  // namespace generic_study
-namespace cub_generic {
-COURSE_OPTIONAL Reduce<float> minimum, maximum;
-COURSE_OPTIONAL Reduce<float, std::int64_t> index_of_minimum;
-}  // namespace cub_generic
+using ReduceToIndex = Reduce<float, std::int64_t>;
+COURSE_LAUNCHERS(global_memory, Reduce<float>, sum);
+COURSE_LAUNCHERS(global_memory, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(shared_memory, Reduce<float>, sum);
+COURSE_LAUNCHERS(shared_memory, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(bit_mask, Reduce<float>, sum);
+COURSE_LAUNCHERS(bit_mask, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(strided_index, Reduce<float>, sum);
+COURSE_LAUNCHERS(strided_index, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(sequential, Reduce<float>, sum);
+COURSE_LAUNCHERS(sequential, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(grid_stride_sum, Reduce<float>, sum);
+COURSE_LAUNCHERS(grid_stride_sum, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(warp_shuffle, Reduce<float>, sum);
+COURSE_LAUNCHERS(warp_shuffle, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(vector_loads, Reduce<float>, sum);
+COURSE_LAUNCHERS(vector_loads, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(atomic_per_block, Reduce<float>, sum);
+COURSE_LAUNCHERS(atomic_per_block, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(single_pass, Reduce<float>, sum);
+COURSE_LAUNCHERS(single_pass, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(limit, Reduce<float>, sum);
+COURSE_LAUNCHERS(limit, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(cub_reduce, Reduce<float>, sum);
+COURSE_LAUNCHERS(cub_reduce, Reduce<unsigned>, sum);
+COURSE_LAUNCHERS(generic_study, Reduce<float>, minimum, maximum);
+COURSE_LAUNCHERS(generic_study, ReduceToIndex, index_of_minimum);
+COURSE_LAUNCHERS(cub_generic, Reduce<float>, minimum, maximum);
+COURSE_LAUNCHERS(cub_generic, ReduceToIndex, index_of_minimum);
 
 namespace {
 
-template <class In, class Out>
-Version row(const char* id, const char* title, Reduce<In, Out>* reduce, Role role = Role::version) {
-  Version version{id, title, {}, role};
-  if (role == Role::peer) version.needs.library = "CUB";
-  if (reduce) {
-    version.launch = [reduce](const Problem& p, const Arguments& a) {
-      std::size_t bytes = a.workspace_bytes;
-      return reduce(a.workspace, bytes, a.in<In>(0), a.out<Out>(0), p.n(), a.stream);
-    };
-    version.workspace_bytes = [reduce](const Problem& p) {
-      std::size_t bytes = 0;
-      reduce(nullptr, bytes, nullptr, nullptr, p.n(), nullptr);
-      return bytes;
-    };
-  }
-  return version;
-}
+/// The largest n of a launcher whose blocks take `each` elements: a grid has less than 2^31 blocks.
+constexpr std::int64_t grid_of(std::int64_t each) { return INT32_MAX * each; }
 
 /// All versions, for float or for unsigned.
 template <class T>
 std::vector<Version> ladder() {
-  std::vector<Version> versions = {
-      row<T, T>("01_global_memory", "pairs, pass by pass", global_memory::sum),
-      row<T, T>("02_shared_memory", "a tree in shared memory", shared_memory::sum),
-      row<T, T>("03_bit_mask", "AND for the remainder", bit_mask::sum),
-      row<T, T>("04_strided_index", "adding lanes side by side", strided_index::sum),
-      row<T, T>("05_sequential", "neighbours read neighbours", sequential::sum),
-      row<T, T>("06_grid_stride", "few blocks, many elements", grid_stride_sum::sum),
-      row<T, T>("07_warp_shuffle", "shuffles for the tree", warp_shuffle::sum),
-      row<T, T>("08_vector_loads", "four 16-byte loads in flight", vector_loads::sum),
-      row<T, T>("09_atomic_per_block", "an atomic a block", atomic_per_block::sum),
-      row<T, T>("10_single_pass", "the last block finishes", single_pass::sum),
-      row<T, T>("80_limit", "each size its own", limit::sum),
-      row<T, T>("90_cub", "CUB DeviceReduce", cub_reduce::sum, Role::peer),
+  using OfAtomics = std::conditional_t<std::is_same_v<T, float>, SumByAtomics, Sum<T>>;
+  const auto of = [](const char* id, const char* title, Reduce<T>* sum,
+                     std::int64_t max_n = any_n) { return row(id, title, sum).up_to(max_n); };
+  return {
+      of("01_global_memory", "pairs, pass by pass", global_memory::sum, grid_of(512)),
+      of("02_shared_memory", "a tree in shared memory", shared_memory::sum, grid_of(256)),
+      of("03_bit_mask", "AND for the remainder", bit_mask::sum, grid_of(256)),
+      of("04_strided_index", "adding lanes side by side", strided_index::sum, grid_of(256)),
+      of("05_sequential", "neighbours read neighbours", sequential::sum, grid_of(256)),
+      of("06_grid_stride", "few blocks, many elements", grid_stride_sum::sum),
+      of("07_warp_shuffle", "shuffles for the tree", warp_shuffle::sum),
+      of("08_vector_loads", "four 16-byte loads in flight", vector_loads::sum).aligned(16),
+      of("09_atomic_per_block", "one atomic per block", atomic_per_block::sum)
+          .solving(course::make_problem<OfAtomics>())
+          .aligned(16),
+      of("10_single_pass", "the last block finishes", single_pass::sum).aligned(16),
+      of("80_limit", "each size its own", limit::sum).needing(90).aligned(16),
+      of("90_cub", "CUB DeviceReduce", cub_reduce::sum).peer("CUB"),
   };
-  if (std::is_same<T, float>::value) versions[8].make = course::make_problem<SumByAtomics>();
-  versions[10].needs.capability = 90;
-  return versions;
-}
-
-/// Those of the ladder whose numbers are given.
-std::vector<Version> chosen(const std::vector<std::string>& numbers) {
-  std::vector<Version> versions;
-  for (const Version& version : ladder<float>()) {
-    for (const std::string& number : numbers) {
-      if (version.id.substr(0, 2) == number) versions.push_back(version);
-    }
-  }
-  return versions;
-}
-
-std::vector<Size> sizes_of_n(const std::vector<std::int64_t>& list) {
-  std::vector<Size> sizes;
-  for (const std::int64_t n : list) sizes.push_back(Size{{{"n", n}}});
-  return sizes;
-}
-
-std::vector<Size> powers_of_two(int first, int last) {
-  std::vector<Size> sizes;
-  for (int k = first; k <= last; ++k) sizes.push_back(Size{{{"n", std::int64_t{1} << k}}});
-  return sizes;
 }
 
 /// Beside the usual: around the tiles of 08 to 10 and 80, and around 80's changes of method.
@@ -173,27 +110,22 @@ Study size_sweep() {
   Study study = sequence();
   study.name = "size";
   study.title = "Rate over size, L2 cold";
-  study.versions = chosen({"05", "08", "09", "10", "80", "90"});
-  study.sizes = powers_of_two(10, 30);
+  study.versions = chosen(study.versions, "05,08-10,80,90");
+  study.sizes.clear();
+  for (int k = 10; k <= 30; ++k) study.sizes.push_back(Size{{{"n", std::int64_t{1} << k}}});
   study.test_sizes.clear();  // the sequence tests the same launchers
   study.axis = "n";
   study.axis_label = "floats";
   return study;
 }
 
-/// What a caller gets who launches once, then again: by plain launches the CPU's work counts, too.
+/// The same calls behind an empty kernel, behind themselves, and from the host with nothing hidden.
 Study launches() {
   Study study = sequence();
   study.name = "launches";
-  study.title = "Small arrays: replayed graph against plain launches";
-  study.versions = chosen({"10", "80", "90"});
-  for (Version version : chosen({"10", "80", "90"})) {
-    version.id = "plain_" + version.id;
-    version.title += ", plain launches";
-    version.needs.capturable = false;
-    study.versions.push_back(version);
-  }
-  study.sizes = sizes_of_n({1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20});
+  study.title = "Small arrays: behind an empty kernel, behind themselves, from the host";
+  study.versions = course::in_three_ways(chosen(study.versions, "10,80,90"));
+  study.sizes = powers_of_two({10, 12, 14, 16, 18, 20});
   study.test_sizes.clear();
   study.axis = "n";
   study.axis_label = "floats";
@@ -201,27 +133,31 @@ Study launches() {
 }
 
 Study generic() {
-  const auto of = [](Version version, course::MakeProblem make) {
-    version.make = std::move(make);
-    return version;
-  };
   const auto extreme = [](bool largest) -> course::MakeProblem {
     return [largest](const Size& size, std::uint64_t seed, course::Input input) {
       return std::make_unique<Extreme>(size, seed, input, largest);
     };
   };
-  const course::MakeProblem index = course::make_problem<IndexOfMin>();
+  const course::MakeProblem least = extreme(false), most = extreme(true),
+                            index = course::make_problem<IndexOfMin>();
+  const auto ours = [](const Version& version) {
+    return version.in_file("studies/generic").up_to(any_n).aligned(16);
+  };
+  const auto of_cub = [](const Version& version) {
+    return version.in_file("studies/91_cub_generic").up_to(any_n).peer("CUB");
+  };
   Study study;
   study.name = "generic";
   study.title = "Other operators with the kernel of version 10";
   study.versions = {
-      of(row("minimum", "smallest", generic_study::minimum), extreme(false)),
-      of(row("maximum", "largest", generic_study::maximum), extreme(true)),
-      of(row("index_of_minimum", "index of the smallest", generic_study::index_of_minimum), index),
-      of(row("cub_minimum", "CUB Min", cub_generic::minimum, Role::peer), extreme(false)),
-      of(row("cub_maximum", "CUB Max", cub_generic::maximum, Role::peer), extreme(true)),
-      of(row("cub_index_of_minimum", "CUB ArgMin", cub_generic::index_of_minimum, Role::peer),
-         index),
+      ours(row("minimum", "smallest", generic_study::minimum).solving(least)),
+      ours(row("maximum", "largest", generic_study::maximum).solving(most)),
+      ours(row("index_of_minimum", "index of the smallest", generic_study::index_of_minimum)
+               .solving(index)),
+      of_cub(row("cub_minimum", "CUB Reduce, fminf", cub_generic::minimum).solving(least)),
+      of_cub(row("cub_maximum", "CUB Reduce, fmaxf", cub_generic::maximum).solving(most)),
+      of_cub(
+          row("cub_index_of_minimum", "CUB ArgMin", cub_generic::index_of_minimum).solving(index)),
   };
   study.make = study.versions.front().make;
   study.sizes = sizes_of_n({std::int64_t{1} << 28});

@@ -18,9 +18,12 @@ __global__ void copy(const float* in, float* out, std::int64_t n) {
 }
 
 /// Copies rows x cols floats without transposing them. Device pointers; in and out may not overlap.
-/// \returns the error of the launch.
+/// \returns cudaErrorInvalidValue for a negative size or more blocks than a grid has, or the error
+/// of the launch.
 cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64_t cols,
                       cudaStream_t stream) {
+  constexpr std::int64_t max_n = std::int64_t{INT32_MAX} * block_size;  // a grid has so many blocks
+  if (rows < 0 || cols < 0 || (rows > 0 && cols > max_n / rows)) return cudaErrorInvalidValue;
   const std::int64_t n = rows * cols;
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + block_size - 1) / block_size;

@@ -21,10 +21,18 @@ __global__ void copy(const float* in, float* out, std::int64_t n) {
   }
 }
 
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
 /// Copies rows x cols floats without transposing them. Device pointers, arrays aligned to 16 bytes;
-/// in and out may not overlap. \returns the error of the launch.
+/// in and out may not overlap. \returns cudaErrorInvalidValue for other pointers, a negative size
+/// or more blocks than a grid has, or the error of the launch.
 cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64_t cols,
                       cudaStream_t stream) {
+  constexpr std::int64_t max_n =
+      std::int64_t{INT32_MAX} * 4 * block_size;  // a grid has so many blocks
+  if (rows < 0 || cols < 0 || (rows > 0 && cols > max_n / rows)) return cudaErrorInvalidValue;
+  if (!aligned(in) || !aligned(out)) return cudaErrorInvalidValue;
   const std::int64_t n = rows * cols;
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + 4 * block_size - 1) / (4 * block_size);

@@ -23,11 +23,20 @@ __global__ void transpose_tiles(const float* in, float* out, std::int64_t rows, 
   if (col + y < cols && row + x < rows) out[(col + y) * rows + row + x] = s[x][y];
 }
 
-/// Transposes rows x cols floats. Device pointers; in and out may not overlap. \returns the error
-/// of the launch.
+/// How many tiles a matrix has; -1 for a negative size, and if a grid cannot have as many blocks.
+std::int64_t tiles_of(std::int64_t rows, std::int64_t cols) {
+  if (rows < 0 || cols < 0) return -1;
+  const std::int64_t down = (rows + tile - 1) / tile, across = (cols + tile - 1) / tile;
+  return down > 0 && across > INT32_MAX / down ? -1 : down * across;
+}
+
+/// Transposes rows x cols floats. Device pointers; in and out may not overlap. \returns
+/// cudaErrorInvalidValue for a negative size or more tiles than a grid has blocks, or the error of
+/// the launch.
 cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64_t cols,
                       cudaStream_t stream) {
-  const std::int64_t tiles = (rows + tile - 1) / tile * ((cols + tile - 1) / tile);
+  const std::int64_t tiles = tiles_of(rows, cols);
+  if (tiles < 0) return cudaErrorInvalidValue;
   if (tiles == 0) return cudaSuccess;
   transpose_tiles<<<static_cast<unsigned>(tiles), dim3(tile, tile), 0, stream>>>(in, out, rows,
                                                                                  cols);

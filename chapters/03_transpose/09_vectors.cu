@@ -47,13 +47,24 @@ __global__ void transpose_groups(const float* in, float* out, std::int64_t rows,
   }
 }
 
+/// How many tiles a matrix has; -1 for a negative size, and if a grid cannot have as many blocks.
+std::int64_t tiles_of(std::int64_t rows, std::int64_t cols) {
+  if (rows < 0 || cols < 0) return -1;
+  const std::int64_t down = (rows + tile - 1) / tile, across = (cols + tile - 1) / tile;
+  return down > 0 && across > INT32_MAX / down ? -1 : down * across;
+}
+
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
 /// Transposes rows x cols floats. Device pointers, aligned to 16 bytes; in and out may not overlap.
-/// \returns cudaErrorInvalidValue if rows or cols is no multiple of four, or the error of the
-/// launch.
+/// \returns cudaErrorInvalidValue for other pointers, if rows or cols is no multiple of four, for a
+/// negative size or more tiles than a grid has blocks; or the error of the launch.
 cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64_t cols,
                       cudaStream_t stream) {
   if (rows % 4 != 0 || cols % 4 != 0) return cudaErrorInvalidValue;
-  const std::int64_t tiles = (rows + tile - 1) / tile * ((cols + tile - 1) / tile);
+  const std::int64_t tiles = tiles_of(rows, cols);
+  if (tiles < 0 || !aligned(in) || !aligned(out)) return cudaErrorInvalidValue;
   if (tiles == 0) return cudaSuccess;
   transpose_groups<<<static_cast<unsigned>(tiles), block_size, 0, stream>>>(in, out, rows, cols);
   return cudaGetLastError();

@@ -141,8 +141,10 @@ template <class T, bool groups_in, bool groups_out>
 cudaError_t launch(const T* in, std::int64_t in_pitch, T* out, std::int64_t out_pitch,
                    std::int64_t rows, std::int64_t cols, cudaStream_t stream) {
   constexpr int tile = Shape<T>::tile;
-  const std::int64_t tiles = (rows + tile - 1) / tile * ((cols + tile - 1) / tile);
-  if (tiles == 0) return cudaSuccess;
+  const std::int64_t down = (rows + tile - 1) / tile, across = (cols + tile - 1) / tile;
+  if (down == 0 || across == 0) return cudaSuccess;
+  if (across > INT32_MAX / down) return cudaErrorInvalidValue;
+  const std::int64_t tiles = down * across;
   transpose_any<T, groups_in, groups_out>
       <<<static_cast<unsigned>(tiles), Shape<T>::block_size, 0, stream>>>(in, in_pitch, out,
                                                                           out_pitch, rows, cols);
@@ -151,8 +153,9 @@ cudaError_t launch(const T* in, std::int64_t in_pitch, T* out, std::int64_t out_
 
 /// Transposes rows x cols elements of in, whose rows begin every in_pitch elements, into cols x
 /// rows elements of out, whose rows begin every out_pitch elements; what lies between is left
-/// alone. Device pointers; in and out may not overlap. \returns cudaErrorInvalidValue for a
-/// negative size or a pitch shorter than a row, or the error of the launch.
+/// alone. Device pointers, any alignment; in and out may not overlap. \returns
+/// cudaErrorInvalidValue for a negative size, a pitch shorter than a row or more tiles than a grid
+/// has blocks, or the error of the launch.
 template <class T>
 cudaError_t transpose_pitched(const T* in, std::int64_t in_pitch, T* out, std::int64_t out_pitch,
                               std::int64_t rows, std::int64_t cols, cudaStream_t stream) {

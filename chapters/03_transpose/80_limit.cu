@@ -88,14 +88,15 @@ __global__ void __launch_bounds__(tile_rows / 4 * across)
 template <int tile_rows, Cache cache>
 cudaError_t launch(const float* in, float* out, std::int64_t rows, std::int64_t cols,
                    cudaStream_t stream) {
-  const std::int64_t tiles =
-      (rows + tile_rows - 1) / tile_rows * ((cols + tile_cols - 1) / tile_cols);
-  if (tiles == 0) return cudaSuccess;
+  const std::int64_t tiles_down = (rows + tile_rows - 1) / tile_rows;
+  const std::int64_t tiles_across = (cols + tile_cols - 1) / tile_cols;
+  if (tiles_down == 0 || tiles_across == 0) return cudaSuccess;
+  if (tiles_across > INT32_MAX / tiles_down) return cudaErrorInvalidValue;
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(static_cast<unsigned>(tiles));
+  config.gridDim = dim3(static_cast<unsigned>(tiles_down * tiles_across));
   config.blockDim = dim3(tile_rows / 4 * across);
   config.stream = stream;
   config.attrs = &early;
@@ -103,13 +104,17 @@ cudaError_t launch(const float* in, float* out, std::int64_t rows, std::int64_t 
   return cudaLaunchKernelEx(&config, transpose_groups<tile_rows, cache>, in, out, rows, cols);
 }
 
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
 /// Transposes rows x cols floats. Device pointers, aligned to 16 bytes; in and out may not overlap.
-/// \returns cudaErrorInvalidValue if rows or cols is no multiple of four, or the error of the
-/// launch.
+/// \returns cudaErrorInvalidValue for other pointers, if rows or cols is no multiple of four, for a
+/// negative size or more tiles than a grid has blocks; or the error of the launch.
 cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64_t cols,
                       cudaStream_t stream) {
-  if (rows % 4 != 0 || cols % 4 != 0) return cudaErrorInvalidValue;
-  return 8 * rows * cols <= small_bytes
+  if (rows < 0 || cols < 0 || rows % 4 != 0 || cols % 4 != 0) return cudaErrorInvalidValue;
+  if (!aligned(in) || !aligned(out)) return cudaErrorInvalidValue;
+  return rows == 0 || cols <= small_bytes / 8 / rows
              ? launch<64, Cache::stream>(in, out, rows, cols, stream)
              : launch<128, Cache::keep_input>(in, out, rows, cols, stream);
 }

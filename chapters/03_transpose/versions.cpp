@@ -2,12 +2,14 @@
 #include <memory>
 
 #include "anchors.hpp"
-#include "chapter.hpp"
+#include "rows.hpp"
 #include "transpose.hpp"
 
 using course::Arguments;
+using course::chosen;
 using course::Problem;
 using course::Role;
+using course::row;
 using course::Size;
 using course::Study;
 using course::Version;
@@ -20,76 +22,43 @@ template <class T>
 using TransposePitched = cudaError_t(const T* in, std::int64_t in_pitch, T* out,
                                      std::int64_t out_pitch, std::int64_t rows, std::int64_t cols,
                                      cudaStream_t stream);
-
-namespace copy_floats {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace copy_vectors {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace coalesced_reads {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace coalesced_writes {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace shared_tile {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace padded {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace swizzled {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace rows_per_thread {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace vectors_transposed {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace limit {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace cublas_geam {
-COURSE_OPTIONAL TransposeFloats transpose;
-}
-namespace any_matrix {
-COURSE_OPTIONAL TransposePitched<std::uint8_t> transpose;
-COURSE_OPTIONAL TransposePitched<std::uint16_t> transpose;
-COURSE_OPTIONAL TransposePitched<std::uint32_t> transpose;
-COURSE_OPTIONAL TransposePitched<float> transpose;
-COURSE_OPTIONAL TransposePitched<double> transpose;
-}  // namespace any_matrix
+COURSE_LAUNCHERS(copy_floats, TransposeFloats, transpose);
+COURSE_LAUNCHERS(copy_vectors, TransposeFloats, transpose);
+COURSE_LAUNCHERS(coalesced_reads, TransposeFloats, transpose);
+COURSE_LAUNCHERS(coalesced_writes, TransposeFloats, transpose);
+COURSE_LAUNCHERS(shared_tile, TransposeFloats, transpose);
+COURSE_LAUNCHERS(padded, TransposeFloats, transpose);
+COURSE_LAUNCHERS(swizzled, TransposeFloats, transpose);
+COURSE_LAUNCHERS(rows_per_thread, TransposeFloats, transpose);
+COURSE_LAUNCHERS(vectors_transposed, TransposeFloats, transpose);
+COURSE_LAUNCHERS(limit, TransposeFloats, transpose);
+COURSE_LAUNCHERS(cublas_geam, TransposeFloats, transpose);
+COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint8_t>, transpose);
+COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint16_t>, transpose);
+COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint32_t>, transpose);
+COURSE_LAUNCHERS(any_matrix, TransposePitched<float>, transpose);
+COURSE_LAUNCHERS(any_matrix, TransposePitched<double>, transpose);
 
 namespace {
 
-Version row(const char* id, const char* title, TransposeFloats* transpose,
-            Role role = Role::version) {
-  Version version{id, title, {}, role};
-  if (transpose) {
-    version.launch = [transpose](const Problem& p, const Arguments& a) {
-      return transpose(a.in<float>(0), a.out<float>(0), p.size()["rows"], p.size()["cols"],
-                       a.stream);
-    };
-  }
-  return version;
-}
-
 /// A copy: a ceiling, no transposition.
 Version copy_row(const char* id, const char* title, TransposeFloats* copy) {
-  Version version = row(id, title, copy, Role::limit);
-  version.make = course::make_problem<Copy>();
+  Version version = row(id, title, copy).solving(course::make_problem<Copy>());
+  version.role = Role::limit;
   return version;
 }
 
 /// The course's fastest copy.
 Version bulk_copy_row() {
-  Version version = course::bulk_copy_version("92_bulk_copy", Role::limit);
-  version.make = course::make_problem<Copy>();
+  Version version =
+      course::bulk_copy_version("92_bulk_copy", Role::limit).solving(course::make_problem<Copy>());
   if (version.launch) {
     version.launch = [launch = version.launch](const Problem& p, const Arguments& a) {
-      const Size flat{{{"n", p.size()["rows"] * p.size()["cols"]}}};
+      const std::int64_t rows = p.size()["rows"], cols = p.size()["cols"];
+      if (rows < 0 || cols < 0 || (rows > 0 && cols > INT64_MAX / rows)) {
+        return cudaErrorInvalidValue;
+      }
+      const Size flat{{{"n", rows * cols}}};
       return launch(course::CopyProblem(flat, p.seed(), p.input()), a);
     };
   }
@@ -98,7 +67,7 @@ Version bulk_copy_row() {
 
 /// A version that takes only multiples of four.
 Version row_of_groups(const char* id, const char* title, TransposeFloats* transpose) {
-  Version version = row(id, title, transpose);
+  Version version = row(id, title, transpose).aligned(16);
   version.takes = [](const Size& size) { return size["rows"] % 4 == 0 && size["cols"] % 4 == 0; };
   return version;
 }
@@ -106,6 +75,7 @@ Version row_of_groups(const char* id, const char* title, TransposeFloats* transp
 template <class T>
 Version any_row(const char* id, const char* title, TransposePitched<T>* transpose) {
   Version version{id, title};
+  version.file = "10_any";
   if (!std::is_same<T, float>::value) version.make = course::make_problem<Transpose<T>>();
   if (transpose) {
     version.launch = [transpose](const Problem& p, const Arguments& a) {
@@ -136,22 +106,21 @@ Study sequence() {
   study.title = "Transpose, from copies to the limit";
   study.make = course::make_problem<Transpose<float>>();
   study.versions = {
-      copy_row("01_copy", "copy, a float a thread", copy_floats::transpose),
-      copy_row("02_copy_vectors", "copy, a float4 a thread", copy_vectors::transpose),
+      copy_row("01_copy", "copy, one float per thread", copy_floats::transpose),
+      copy_row("02_copy_vectors", "copy, one float4 per thread", copy_vectors::transpose)
+          .aligned(16),
       row("03_coalesced_reads", "neighbours read neighbours", coalesced_reads::transpose),
       row("04_coalesced_writes", "neighbours write neighbours", coalesced_writes::transpose),
       row("05_shared_tile", "tiles in shared memory", shared_tile::transpose),
       row("06_padded", "a column more", padded::transpose),
       row("07_swizzled", "places by exclusive or", swizzled::transpose),
-      row("08_rows_per_thread", "four elements a thread", rows_per_thread::transpose),
+      row("08_rows_per_thread", "four elements per thread", rows_per_thread::transpose),
       row_of_groups("09_vectors", "16-byte accesses, 64 x 64", vectors_transposed::transpose),
       any_row<float>("10_any", "any size, pitch and type", any_matrix::transpose),
-      row_of_groups("80_limit", "09, keeping the input in L2", limit::transpose),
-      row("90_cublas", "cublasSgeam", cublas_geam::transpose, Role::peer),
+      row_of_groups("80_limit", "09, keeping the input in L2", limit::transpose).needing(90),
+      row("90_cublas", "cublasSgeam", cublas_geam::transpose).peer("cuBLAS"),
       bulk_copy_row(),
   };
-  study.versions[10].needs.capability = 90;
-  study.versions[11].needs.library = "cuBLAS";
   study.sizes = {matrix(16384, 16384)};
   study.cpu_sizes = {matrix(512, 512)};
   study.test_sizes = test_sizes();
@@ -160,15 +129,9 @@ Study sequence() {
 
 /// Those versions of the sequence whose numbers are given, at other sizes. They are tested there.
 Study sequence_at(const char* name, const char* title, std::vector<Size> sizes,
-                  const std::vector<std::string>& numbers) {
+                  const std::string& numbers) {
   Study study = sequence();
-  std::vector<Version> chosen;
-  for (const Version& version : study.versions) {
-    for (const std::string& number : numbers) {
-      if (version.id.substr(0, 2) == number) chosen.push_back(version);
-    }
-  }
-  study.versions = chosen;
+  study.versions = chosen(study.versions, numbers);
   study.name = name;
   study.title = title;
   study.sizes = std::move(sizes);
@@ -179,8 +142,8 @@ Study sequence_at(const char* name, const char* title, std::vector<Size> sizes,
 Study size_sweep() {
   std::vector<Size> sizes;
   for (std::int64_t side = 256; side <= 16384; side *= 2) sizes.push_back(matrix(side, side));
-  Study study = sequence_at("size", "Rate over size, square, L2 cold", sizes,
-                            {"02", "04", "06", "08", "09", "10", "80", "90", "92"});
+  Study study =
+      sequence_at("size", "Rate over size, square, L2 cold", sizes, "02,04,06,08-10,80,90,92");
   study.cpu_sizes = {matrix(256, 256), matrix(512, 512)};
   study.axis = "rows";
   study.axis_label = "rows and columns";
@@ -194,9 +157,21 @@ Study shapes() {
                   {matrix(8192, 8192), matrix(8224, 8224), matrix(8193, 8193), matrix(16384, 16384),
                    matrix(16416, 16416), matrix(16385, 16385), matrix(1000, 1000003),
                    matrix(1000003, 1000), matrix(64, 1 << 22), matrix(1 << 22, 64)},
-                  {"02", "08", "09", "10", "80", "90", "92"});
+                  "02,08-10,80,90,92");
   study.cpu_sizes = {matrix(512, 512), matrix(544, 544), matrix(513, 513), matrix(100, 2003),
                      matrix(2003, 100)};
+  return study;
+}
+
+/// The same calls behind an empty kernel, behind themselves, and from the host with nothing hidden.
+Study launches() {
+  Study study = sequence_at(
+      "launches", "Small matrices: behind an empty kernel, behind themselves, from the host",
+      {matrix(256, 256), matrix(512, 512), matrix(1024, 1024), matrix(2048, 2048)}, "09,80,90");
+  study.versions = course::in_three_ways(study.versions);
+  study.cpu_sizes = {matrix(256, 256)};
+  study.axis = "rows";
+  study.axis_label = "rows and columns";
   return study;
 }
 
@@ -261,5 +236,5 @@ Study windows() {
 course::Chapter course::chapter() {
   return {"03_transpose",
           "out = in, transposed",
-          {sequence(), size_sweep(), shapes(), elements(), windows()}};
+          {sequence(), size_sweep(), launches(), shapes(), elements(), windows()}};
 }

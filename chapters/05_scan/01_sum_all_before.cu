@@ -22,18 +22,21 @@ __global__ void scan_each(const T* in, T* out, std::int64_t n) {
 
 /// out[i] = in[0] + ... + in[i], or with `exclusive` in[0] + ... + in[i - 1], which is 0 for i = 0.
 /// Device pointers; out may not overlap in, which every thread reads. With workspace == nullptr:
-/// only writes the bytes of scratch memory that it needs: 1, to be called like the others.
-/// \returns the error of the launch.
+/// only writes the bytes of scratch memory that it needs: 1, to be called like the others. \returns
+/// cudaErrorInvalidValue for too little of it, for n < 0 or more blocks than a grid has, or the
+/// error of the launch.
 template <bool exclusive, class T>
 cudaError_t scan_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                     std::int64_t n, cudaStream_t stream) {
+  const std::int64_t blocks = (n + block_size - 1) / block_size;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
   if (workspace == nullptr) {
     workspace_bytes = 1;
     return cudaSuccess;
   }
+  if (workspace_bytes < 1) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
-  const auto blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
-  scan_each<exclusive><<<blocks, block_size, 0, stream>>>(in, out, n);
+  scan_each<exclusive><<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
 

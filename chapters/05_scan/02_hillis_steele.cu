@@ -39,16 +39,17 @@ __global__ void scan_block(const T* in, T* out, int n) {
 
 /// out[i] = in[0] + ... + in[i], or with `exclusive` in[0] + ... + in[i - 1], which is 0 for i = 0.
 /// Device pointers; out may be in. With workspace == nullptr: only writes the bytes of scratch
-/// memory that it needs: 1, to be called like the others. \returns cudaErrorInvalidValue for more
-/// than block_size elements, or the error of the launch.
+/// memory that it needs: 1, to be called like the others. \returns cudaErrorInvalidValue for too
+/// little of it, for n < 0 or above block_size, or the error of the launch.
 template <bool exclusive, class T>
 cudaError_t scan_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                     std::int64_t n, cudaStream_t stream) {
+  if (n < 0 || n > block_size) return cudaErrorInvalidValue;
   if (workspace == nullptr) {
     workspace_bytes = 1;
     return cudaSuccess;
   }
-  if (n > block_size) return cudaErrorInvalidValue;
+  if (workspace_bytes < 1) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   scan_block<exclusive><<<1, block_size, 0, stream>>>(in, out, static_cast<int>(n));
   return cudaGetLastError();

@@ -120,19 +120,26 @@ cudaError_t scan_levels(T* sums, const T* in, T* out, std::int64_t n, cudaStream
   return cudaGetLastError();
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 /// out[i] = in[0] + ... + in[i], or with `exclusive` in[0] + ... + in[i - 1], which is 0 for i = 0.
 /// Device pointers; out may be in. With workspace == nullptr: only writes the bytes of scratch
-/// memory that it needs. \returns cudaErrorInvalidValue for too little of it, or the error of a
-/// launch.
+/// memory that it needs. \returns cudaErrorInvalidValue for too little of it or a misaligned
+/// pointer, for n < 0 or more tiles than a grid has blocks, or the error of a launch.
 template <bool exclusive, class T>
 cudaError_t scan_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                     std::int64_t n, cudaStream_t stream) {
+  if (n < 0 || (n + tile - 1) / tile > INT32_MAX) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(sums_for(n)) * sizeof(T);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(T))) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   return scan_levels<exclusive>(static_cast<T*>(workspace), in, out, n, stream);
 }

@@ -115,20 +115,27 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 /// out[i] = in[0] + ... + in[i], or with `exclusive` in[0] + ... + in[i - 1], which is 0 for i = 0.
 /// Device pointers; out may be in. With workspace == nullptr: only writes the bytes of scratch
-/// memory that it needs. \returns cudaErrorInvalidValue for too little of it, or the error of a
-/// launch.
+/// memory that it needs. \returns cudaErrorInvalidValue for too little of it or a misaligned
+/// pointer, for n < 0 or more tiles than a grid has blocks, or the error of a launch.
 template <bool exclusive, class T>
 cudaError_t scan_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                     std::int64_t n, cudaStream_t stream) {
   const std::int64_t tiles = (n + tile - 1) / tile;
+  if (n < 0 || tiles > INT32_MAX) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(Word))) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   if (cudaError_t error = cudaMemsetAsync(workspace, 0, needed, stream)) return error;
   unsigned* const next = static_cast<unsigned*>(workspace);

@@ -122,7 +122,7 @@ __device__ std::int64_t first_element(std::int64_t tile_number) {
 
 /// 16 bytes that nobody needs twice: the caches may forget them first.
 template <class T>
-__device__ Vector<T> load_once(const T* from) {
+__device__ Vector<T> load_vector(const T* from) {
   const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(from));
   Vector<T> v;
   std::memcpy(&v, &bits, sizeof v);
@@ -130,7 +130,7 @@ __device__ Vector<T> load_once(const T* from) {
 }
 
 template <class T>
-__device__ void store_once(T* to, const Vector<T>& v) {
+__device__ void store_vector(T* to, const Vector<T>& v) {
   uint4 bits;
   std::memcpy(static_cast<void*>(&bits), &v, sizeof bits);
   __stcs(reinterpret_cast<uint4*>(to), bits);
@@ -139,14 +139,14 @@ __device__ void store_once(T* to, const Vector<T>& v) {
 /// The vector at element i; what lies behind the end is 0.
 template <class T>
 __device__ Vector<T> load(const T* in, std::int64_t i, std::int64_t n) {
-  if (i + 4 <= n) return load_once(in + i);
+  if (i + 4 <= n) return load_vector(in + i);
   return {i < n ? in[i] : T{0}, i + 1 < n ? in[i + 1] : T{0}, i + 2 < n ? in[i + 2] : T{0}, T{0}};
 }
 
 template <class T>
 __device__ void store(T* out, std::int64_t i, std::int64_t n, const Vector<T>& y) {
   if (i + 4 <= n) {
-    store_once(out + i, y);
+    store_vector(out + i, y);
     return;
   }
   if (i < n) out[i] = y.x;
@@ -200,20 +200,31 @@ __global__ void __launch_bounds__(block_size, 2)
   }
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 /// out[i] = in[0] + ... + in[i], or with `exclusive` in[0] + ... + in[i - 1], which is 0 for i = 0.
-/// Device pointers, arrays aligned to 16 bytes; out may be in. With workspace == nullptr: only
+/// Device pointers, arrays aligned to 16 bytes; out may be in. Two runs may differ in the last bits
+/// of floats: which sums a tile finds ready is a matter of time. With workspace == nullptr: only
 /// writes the bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little
-/// of it, or the error of a launch.
+/// of it or a misaligned pointer, for n < 0 or more tiles than a grid has blocks, or the error of a
+/// launch.
 template <bool exclusive, class T>
 cudaError_t scan_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                     std::int64_t n, cudaStream_t stream) {
   const std::int64_t tiles = (n + tile - 1) / tile;
+  if (n < 0 || tiles > INT32_MAX) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(Word)) || misaligned(in, 16) || misaligned(out, 16)) {
+    return cudaErrorInvalidValue;
+  }
   if (n == 0) return cudaSuccess;
   int device = 0, sms = 0, per_sm = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;

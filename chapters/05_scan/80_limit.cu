@@ -470,8 +470,15 @@ struct Plan {
 /// The fastest kernel for n elements.
 template <class T>
 Plan<T> plan_for(std::int64_t n) {
-  const std::int64_t bytes = n * static_cast<std::int64_t>(sizeof(T));
-  return {n, bytes <= 1 << 20 ? Plan<T>::tiny : bytes <= 1 << 23 ? Plan<T>::small : Plan<T>::large};
+  constexpr std::int64_t size = sizeof(T);
+  return {n, n <= (1 << 20) / size   ? Plan<T>::tiny
+             : n <= (1 << 23) / size ? Plan<T>::small
+                                     : Plan<T>::large};
+}
+
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
 }
 
 template <bool exclusive, int rows, class T, class Op>
@@ -502,17 +509,21 @@ cudaError_t scan_large(Word* words, const T* in, T* out, std::int64_t n, std::in
 /// out[i] = in[0] op ... op in[i], or with `exclusive` initial op in[0] op ... op in[i - 1]. op:
 /// associative; it need not be commutative nor have a neutral element. T: 4 or 8 bytes. Device
 /// pointers, arrays aligned to 16 bytes; out may be in. With workspace == nullptr: only writes the
-/// bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it, or
-/// the error of a launch.
+/// bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it, for
+/// a misaligned pointer, for n < 0 or 2^31 tiles or more; or the error of a launch.
 template <bool exclusive, class T, class Op>
 cudaError_t scan_with(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                       std::int64_t n, Op op, T initial, cudaStream_t stream, Plan<T> plan) {
+  if (n < 0 || plan.tiles > INT32_MAX) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(plan.words) * sizeof(Word);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(Word)) || misaligned(in, 16) || misaligned(out, 16)) {
+    return cudaErrorInvalidValue;
+  }
   if (n == 0) return cudaSuccess;
   Word* const words = static_cast<Word*>(workspace);
   const Launch launch((plan.words + 255) / 256, 256, 0, stream);
@@ -532,12 +543,10 @@ struct Sum {
   }
 };
 
-/// The larger one.
+/// The larger one; of NaN and a number the number, and 0.0 is larger than -0.0. (`b > a ? b : a`
+/// is not associative with NaN: it forgets what came before.)
 struct Max {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return b > a ? b : a;
-  }
+  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
 /// Of maps x -> a x + b modulo 2^16, each held as a << 16 | b: first f, then g. Order matters.
@@ -585,6 +594,7 @@ cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const std::
                          plan_for<std::int64_t>(n));
 }
 
+/// Starts with NaN for NaN, until there is a number.
 cudaError_t inclusive_max(void* workspace, std::size_t& workspace_bytes, const float* in,
                           float* out, std::int64_t n, cudaStream_t stream) {
   return scan_with<false>(workspace, workspace_bytes, in, out, n, Max{}, 0.0f, stream,

@@ -142,7 +142,7 @@ class OneByOne : public Scan<T, exclusive> {
   double depth() const override { return static_cast<double>(this->n()); }
 };
 
-/// The largest of in[0] ... in[i]: exact.
+/// The largest number of in[0] ... in[i], NaN as long as there is none; 0.0 is larger than -0.0.
 class ScanOfMax : public course::Problem {
  public:
   using Problem::Problem;
@@ -156,9 +156,11 @@ class ScanOfMax : public course::Problem {
     const auto element = [this](std::int64_t i) {
       return static_cast<double>(course::value<float>(input(), seed(), i));
     };
-    const auto larger = [](double a, double b) { return b > a ? b : a; };
+    const auto larger = [](double a, double b) {
+      return a == b ? (std::signbit(a) ? b : a) : std::fmax(a, b);
+    };
     scan_chapter::for_each_prefix<double>(
-        n(), -HUGE_VAL, element, larger,
+        n(), NAN, element, larger,
         [&](std::int64_t i, double before) { out[i] = larger(before, element(i)); });
   }
   course::Tolerance tolerance(int) const override { return {0, 0, true}; }

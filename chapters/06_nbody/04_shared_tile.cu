@@ -41,10 +41,20 @@ __global__ void accelerate_bodies(const float4* bodies, float4* acceleration, in
   if (i < n) acceleration[i] = make_float4(ax, ay, az, 0);
 }
 
+/// Bodies are counted as int, also those that fill up the last block.
+constexpr std::int64_t max_n = (std::int64_t{1} << 31) - block_size;
+
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
 /// acceleration[i] = the sum over all j of m_j (p_j - p_i) / (|p_j - p_i|^2 + softening^2)^(3/2),
-/// as {x, y, z, 0}. n < 2^31, softening > 0. Device pointers. \returns the error of the launch.
+/// as {x, y, z, 0}. Device pointers. \returns cudaErrorInvalidValue for n < 0 or above max_n, for a
+/// softening that is not above 0, or for pointers that are not aligned to 16 bytes; or the error of
+/// the launch.
 cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t n, float softening,
                        cudaStream_t stream) {
+  if (n < 0 || n > max_n || !(softening > 0)) return cudaErrorInvalidValue;
+  if (!aligned(bodies) || !aligned(acceleration)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   const unsigned blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
   accelerate_bodies<<<blocks, block_size, 0, stream>>>(bodies, acceleration, static_cast<int>(n),

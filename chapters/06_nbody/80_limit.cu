@@ -90,10 +90,18 @@ __global__ void __launch_bounds__(block_size, blocks_an_sm)
   }
 }
 
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
+/// Bodies are counted as int, also those that fill up the largest last row.
+constexpr std::int64_t max_n = (std::int64_t{1} << 31) - 8 * 512;
+
 /// A launch of the kernel above with as many blocks as are resident, and the memory cleared for it.
 template <int per_thread, int block_size, int blocks_an_sm>
 cudaError_t accelerate_by(const float4* bodies, float4* acceleration, std::int64_t n,
                           float softening, cudaStream_t stream) {
+  if (n < 0 || n > max_n || !(softening > 0)) return cudaErrorInvalidValue;
+  if (!aligned(bodies) || !aligned(acceleration)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   int device = 0, sms = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;
@@ -130,9 +138,10 @@ cudaError_t accelerate_many(const float4* bodies, float4* acceleration, std::int
 }
 
 /// acceleration[i] = the sum over all j of m_j (p_j - p_i) / (|p_j - p_i|^2 + softening^2)^(3/2),
-/// as {x, y, z, 0}. n < 2^31, softening > 0. Device pointers; no other memory. Where three blocks
-/// share a row, which may be so below 4096 bodies for each SM, the last bits may differ from run to
-/// run. \returns the error of the launch.
+/// as {x, y, z, 0}. Device pointers; no other memory. Where three blocks share a row, which may be
+/// so below 4096 bodies for each SM, the last bits may differ from run to run. \returns
+/// cudaErrorInvalidValue for n < 0 or above max_n, for a softening that is not above 0, or for
+/// pointers that are not aligned to 16 bytes; or the error of a launch.
 cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t n, float softening,
                        cudaStream_t stream) {
   const auto by = n <= 1 << 13 ? accelerate_few : n <= 1 << 16 ? accelerate_some : accelerate_many;

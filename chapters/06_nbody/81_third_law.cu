@@ -118,11 +118,20 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
+/// Bodies are counted as int, also those that fill up the last row.
+constexpr std::int64_t max_n = (std::int64_t{1} << 31) - row_size;
+
 /// acceleration[i] = the sum over all j of m_j (p_j - p_i) / (|p_j - p_i|^2 + softening^2)^(3/2),
-/// as {x, y, z, 0}. n < 2^31, softening > 0. Device pointers; no other memory. Two runs may differ
-/// in the last bits. \returns the error of the launch.
+/// as {x, y, z, 0}. Device pointers; no other memory. Two runs may differ in the last bits.
+/// \returns cudaErrorInvalidValue for n < 0 or above max_n, for a softening that is not above 0, or
+/// for pointers that are not aligned to 16 bytes; or the error of the launch.
 cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t n, float softening,
                        cudaStream_t stream) {
+  if (n < 0 || n > max_n || !(softening > 0)) return cudaErrorInvalidValue;
+  if (!aligned(bodies) || !aligned(acceleration)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   int device = 0, sms = 0, resident = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;

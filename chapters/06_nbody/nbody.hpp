@@ -58,6 +58,7 @@ class Gravity : public course::Problem {
   double interactions() const { return static_cast<double>(n()) * static_cast<double>(n()); }
   double flops() const override { return nbody::flops_per_interaction * interactions(); }
   Work work() const override { return {flops(), 1e12, "TFLOP/s"}; }
+  double scalar(int) const override { return nbody::softening; }
 
   /// All bodies up to 2^13; of more bodies 1024: the first, the last, and one at random of each of
   /// 1022 parts between.

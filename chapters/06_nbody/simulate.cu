@@ -349,8 +349,8 @@ class Simulation {
     find_accelerations();
   }
 
-  /// Half a kick, a drift, half a kick: second order, and as good backwards as forwards, which is
-  /// why the energy wavers and does not run away.
+  /// Half a kick, a drift, half a kick: second order, and symplectic: it nearly keeps an energy
+  /// that differs a little from the true one, which is why that one wavers and does not run away.
   void advance() {
     const int n = static_cast<int>(n_);
     kick<T><<<blocks_for(n_), block_size>>>(velocities_.data(), accelerations_.data(), n,

@@ -6,15 +6,17 @@
 #include <memory>
 
 #include "anchors.hpp"
-#include "chapter.hpp"
 #include "nbody.hpp"
+#include "rows.hpp"
 
 using course::Anchors;
-using course::Arguments;
+using course::chosen;
 using course::Limit;
+using course::powers_of_two;
 using course::Problem;
-using course::Role;
+using course::row;
 using course::Size;
+using course::sizes_of_n;
 using course::Study;
 using course::Version;
 
@@ -23,118 +25,63 @@ template <class In, class Out, class T>
 using Accelerate = cudaError_t(const In* bodies, Out* acceleration, std::int64_t n, T softening,
                                cudaStream_t stream);
 using AccelerateFloat = Accelerate<float4, float4, float>;
-
+using AccelerateArrays = cudaError_t(const float* xs, const float* ys, const float* zs,
+                                     const float* masses, float4* acceleration, std::int64_t n,
+                                     float softening, cudaStream_t stream);
 namespace array_of_structures {
 struct Body;
-COURSE_OPTIONAL Accelerate<Body, float4, float> accelerate;
+using AccelerateBodies = Accelerate<Body, float4, float>;
 }  // namespace array_of_structures
-namespace structure_of_arrays {
-COURSE_OPTIONAL cudaError_t accelerate(const float* xs, const float* ys, const float* zs,
-                                       const float* masses, float4* acceleration, std::int64_t n,
-                                       float softening, cudaStream_t stream);
-}  // namespace structure_of_arrays
-namespace float4_loads {
-COURSE_OPTIONAL AccelerateFloat accelerate;
-}
-namespace shared_tile {
-COURSE_OPTIONAL AccelerateFloat accelerate;
-}
-namespace unrolled {
-COURSE_OPTIONAL AccelerateFloat accelerate;
-}
-namespace bodies_per_thread {
-COURSE_OPTIONAL AccelerateFloat accelerate;
-}
-namespace fast_rsqrt {
-COURSE_OPTIONAL AccelerateFloat accelerate;
-}
-namespace folded {
-COURSE_OPTIONAL AccelerateFloat accelerate;
-}
-namespace limit {
-COURSE_OPTIONAL AccelerateFloat accelerate, accelerate_few, accelerate_some, accelerate_many;
-}
-namespace third_law {
-COURSE_OPTIONAL AccelerateFloat accelerate;
-}
-namespace sample_form {
-COURSE_OPTIONAL AccelerateFloat accelerate;
-}
-
 namespace double_precision {
 struct Body;
 struct Vector;
-COURSE_OPTIONAL Accelerate<Body, Vector, double> global_memory, shared_tile, fast_root;
+using AccelerateDouble = Accelerate<Body, Vector, double>;
 }  // namespace double_precision
+
+COURSE_LAUNCHERS(array_of_structures, AccelerateBodies, accelerate);
+COURSE_LAUNCHERS(structure_of_arrays, AccelerateArrays, accelerate);
+COURSE_LAUNCHERS(float4_loads, AccelerateFloat, accelerate);
+COURSE_LAUNCHERS(shared_tile, AccelerateFloat, accelerate);
+COURSE_LAUNCHERS(unrolled, AccelerateFloat, accelerate);
+COURSE_LAUNCHERS(bodies_per_thread, AccelerateFloat, accelerate);
+COURSE_LAUNCHERS(fast_rsqrt, AccelerateFloat, accelerate);
+COURSE_LAUNCHERS(folded, AccelerateFloat, accelerate);
+COURSE_LAUNCHERS(limit, AccelerateFloat, accelerate, accelerate_few, accelerate_some,
+                 accelerate_many);
+COURSE_LAUNCHERS(third_law, AccelerateFloat, accelerate);
+COURSE_LAUNCHERS(sample_form, AccelerateFloat, accelerate);
+COURSE_LAUNCHERS(double_precision, AccelerateDouble, global_memory, shared_tile, fast_root);
 
 namespace {
 
-template <class In, class Out, class T>
-Version row(const char* id, const char* title, Accelerate<In, Out, T>* accelerate,
-            Role role = Role::version) {
-  Version version{id, title, {}, role};
-  version.needs.max_n = INT_MAX;
-  if (accelerate) {
-    version.launch = [accelerate](const Problem& p, const Arguments& a) {
-      return accelerate(a.in<In>(0), a.out<Out>(0), p.n(), static_cast<T>(nbody::softening),
-                        a.stream);
-    };
-  }
-  return version;
-}
-
-Version row_of_arrays(const char* id, const char* title) {
-  Version version{id, title};
-  version.needs.max_n = INT_MAX;
-  version.make = course::make_problem<GravityOfArrays>();
-  if (structure_of_arrays::accelerate) {
-    version.launch = [](const Problem& p, const Arguments& a) {
-      return structure_of_arrays::accelerate(a.in<float>(0), a.in<float>(1), a.in<float>(2),
-                                             a.in<float>(3), a.out<float4>(0), p.n(),
-                                             static_cast<float>(nbody::softening), a.stream);
-    };
-  }
-  return version;
-}
+/// The largest n of a launcher whose last block may hold `span` bodies: they are counted as int.
+constexpr std::int64_t ints(std::int64_t span) { return (std::int64_t{1} << 31) - span; }
 
 std::vector<Version> ladder() {
-  std::vector<Version> versions = {
-      row("01_array_of_structures", "structures of 28 bytes", array_of_structures::accelerate),
-      row_of_arrays("02_structure_of_arrays", "four arrays"),
-      row("03_float4", "one load a body", float4_loads::accelerate),
-      row("04_shared_tile", "tiles in shared memory", shared_tile::accelerate),
-      row("05_unrolled", "full tiles, unrolled", unrolled::accelerate),
-      row("06_bodies_per_thread", "four bodies a thread", bodies_per_thread::accelerate),
-      row("07_fast_rsqrt", "the root alone", fast_rsqrt::accelerate),
-      row("08_folded", "softening in the sum", folded::accelerate),
-      row("80_limit", "equal shares, 8 bodies", limit::accelerate),
-      row("sample_form", "form of the CUDA sample", sample_form::accelerate, Role::peer),
+  const auto of = [](const char* id, const char* title, AccelerateFloat* accelerate,
+                     std::int64_t span) {
+    return row(id, title, accelerate).up_to(ints(span)).aligned(16);
   };
-  versions[0].make = course::make_problem<GravityOfStructures>();
-  return versions;
-}
-
-/// Those of the ladder whose numbers, or names, are given.
-std::vector<Version> chosen(const std::vector<std::string>& names) {
-  std::vector<Version> versions;
-  for (const Version& version : ladder()) {
-    for (const std::string& name : names) {
-      if (version.id == name || version.id.substr(0, 2) == name) versions.push_back(version);
-    }
-  }
-  return versions;
-}
-
-std::vector<Size> sizes_of_n(const std::vector<std::int64_t>& list) {
-  std::vector<Size> sizes;
-  for (const std::int64_t n : list) sizes.push_back(Size{{{"n", n}}});
-  return sizes;
-}
-
-std::vector<Size> powers_of_two(const std::vector<int>& exponents) {
-  std::vector<Size> sizes;
-  for (const int k : exponents) sizes.push_back(Size{{{"n", std::int64_t{1} << k}}});
-  return sizes;
+  return {
+      row("01_array_of_structures", "structures of 28 bytes", array_of_structures::accelerate)
+          .solving(course::make_problem<GravityOfStructures>())
+          .up_to(ints(256))
+          .aligned(16),
+      row("02_structure_of_arrays", "four arrays", structure_of_arrays::accelerate)
+          .solving(course::make_problem<GravityOfArrays>())
+          .up_to(ints(256))
+          .aligned(16),
+      of("03_float4", "one load per body", float4_loads::accelerate, 256),
+      of("04_shared_tile", "tiles in shared memory", shared_tile::accelerate, 256),
+      of("05_unrolled", "full tiles, unrolled", unrolled::accelerate, 256),
+      of("06_bodies_per_thread", "four bodies per thread", bodies_per_thread::accelerate, 1024),
+      of("07_fast_rsqrt", "the root alone", fast_rsqrt::accelerate, 1024),
+      of("08_folded", "softening in the sum", folded::accelerate, 1024),
+      of("80_limit", "equal shares, 8 bodies", limit::accelerate, 4096),
+      of("sample_form", "form of the CUDA sample", sample_form::accelerate, 256)
+          .peer("its library")
+          .in_file("studies/sample_form"),
+  };
 }
 
 /// Around the blocks, tiles and rows of all versions. Work grows with n * n, and on the CPU backend
@@ -217,7 +164,7 @@ Study size_sweep() {
   Study study = sequence();
   study.name = "size";
   study.title = "Rate over the number of bodies";
-  study.versions = chosen({"04", "06", "08", "80", "sample_form"});
+  study.versions = chosen(study.versions, "04,06,08,80,sample_form");
   study.sizes = powers_of_two({10, 12, 14, 16, 17, 18, 20});
   study.test_sizes.clear();  // the sequence tests the same launchers
   study.cpu_sizes = powers_of_two({8, 9, 10});
@@ -237,6 +184,9 @@ Study units_of_80() {
       row("some", "256 x 64", limit::accelerate_some),
       row("many", "4096 x 512", limit::accelerate_many),
   };
+  for (Version& version : study.versions) {
+    version = version.in_file("80_limit").up_to(ints(4096)).aligned(16);
+  }
   study.sizes = powers_of_two({10, 12, 13, 14, 15, 16, 17});
   study.test_sizes = test_sizes();
   return study;
@@ -249,8 +199,9 @@ Study third_law_study() {
   study.name = "third_law";
   study.title = "Each pair once";
   study.make = course::make_problem<GravityInPairs>();
-  study.versions = chosen({"80"});
-  study.versions.push_back(row("81_third_law", "each pair once", third_law::accelerate));
+  study.versions = chosen(ladder(), "80");
+  study.versions.push_back(
+      row("81_third_law", "each pair once", third_law::accelerate).up_to(ints(1024)).aligned(16));
   study.sizes = sizes_of_n({1 << 16, 1 << 18, 1 << 20});
   study.test_sizes = test_sizes();
   study.cpu_sizes = sizes_of_n({1 << 10});
@@ -267,10 +218,13 @@ Study in_double() {
   study.make = course::make_problem<GravityInDouble>();
   study.slow_launch_s = 0.25;
   study.versions = {
-      row("global_memory", "a body a thread", double_precision::global_memory),
+      row("global_memory", "one body per thread", double_precision::global_memory),
       row("shared_tile", "tiles in shared memory", double_precision::shared_tile),
       row("fast_root", "two bodies, own root", double_precision::fast_root),
   };
+  for (Version& version : study.versions) {
+    version = version.in_file("studies/double_precision").up_to(ints(512)).aligned(16);
+  }
   study.sizes = sizes_of_n({1 << 17});
   study.test_sizes = test_sizes();
   study.cpu_sizes = sizes_of_n({1 << 9});

@@ -57,8 +57,8 @@ if(NOT TARGET course_host)
 endif()
 
 # Adds .cu files, one object library each, so that one that does not compile stops nothing else from compiling. The
-# objects are appended to the list variable named by `out`.
-function(course_objects out prefix hopper)
+# objects are appended to the list variable named by `out`. architectures: those to build for, or "" for all chosen.
+function(course_objects out prefix architectures)
   set(objects ${${out}})
   foreach(file ${ARGN})
     get_filename_component(stem "${file}" NAME)
@@ -67,20 +67,21 @@ function(course_objects out prefix hopper)
     endif()
     set(target "${prefix}_${stem}")
     course_object_library(${target} "${file}.cu")
-    if(hopper AND COURSE_BACKEND STREQUAL "cuda")
-      set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES 90a-real)
+    if(architectures AND COURSE_BACKEND STREQUAL "cuda")
+      set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}")
     endif()
     list(APPEND objects $<TARGET_OBJECTS:${target}>)
   endforeach()
   set(${out} "${objects}" PARENT_SCOPE)
 endfunction()
 
-# course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [COMPARED ...] [PEER_LIBRARIES ...] [DEMOS ...]
-#                [PROGRAMS ...])
+# course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [HOPPER_ONLY ...] [COMPARED ...] [PEER_LIBRARIES ...]
+#                [DEMOS ...] [PROGRAMS ...])
 #
-# VERSIONS: .cu files without suffix, built for the chosen architectures. HOPPER: files that need compute capability
-# 9.0, built for 90a alone, and only if the chosen architectures include it. The CPU backend leaves out peers, which are
-# numbered from 90 on, and those of HOPPER that it cannot rewrite; their rows say so. COMPARED: versions that the
+# VERSIONS: .cu files without suffix, built for the chosen architectures. HOPPER: files that need compute capability 9.0
+# or later, built for those of them. HOPPER_ONLY: files with instructions that no other GPU has (wgmma, setmaxnreg),
+# built for 90a if 9.0 is chosen; their rows say needs.no_later. The CPU backend leaves out peers, which are numbered
+# from 90 on, and those of HOPPER that it cannot rewrite; their rows say so. COMPARED: versions that the
 # exercises are compared with. PEER_LIBRARIES: targets that the peers need; without one of them the peers are left out.
 # DEMOS: see course_demos(). PROGRAMS: .cu files without suffix that use the versions, each a program with a main() of
 # its own; what they must show is up to the chapter's tests.
@@ -93,7 +94,8 @@ endfunction()
 #   NAME_P          for each P of PROGRAMS
 #   NAME_mutant_M   CPU backend: for each M of tests/mutants/NN.json, a program with that one version, broken
 function(course_chapter)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "VERSIONS;HOPPER;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME"
+    "VERSIONS;HOPPER;HOPPER_ONLY;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
   if(EXISTS "${folder}/reference.cpp")
     add_executable(${ARG_NAME}_reference reference.cpp)
@@ -105,6 +107,7 @@ function(course_chapter)
   if(COURSE_BACKEND STREQUAL "cpu")
     list(FILTER ARG_VERSIONS EXCLUDE REGEX "(^|/)9[0-9]_")
     course_rewritable(ARG_HOPPER)
+    course_rewritable(ARG_HOPPER_ONLY)
     set(ARG_PEER_LIBRARIES "")
   endif()
   foreach(library ${ARG_PEER_LIBRARIES})
@@ -115,9 +118,12 @@ function(course_chapter)
       set(ARG_PEER_LIBRARIES "")
     endif()
   endforeach()
-  course_objects(objects ${ARG_NAME} FALSE ${ARG_VERSIONS})
-  if(COURSE_HAS_HOPPER OR COURSE_BACKEND STREQUAL "cpu")
-    course_objects(objects ${ARG_NAME} TRUE ${ARG_HOPPER})
+  course_objects(objects ${ARG_NAME} "" ${ARG_VERSIONS})
+  if(COURSE_HOPPER_ARCHITECTURES OR COURSE_BACKEND STREQUAL "cpu")
+    course_objects(objects ${ARG_NAME} "${COURSE_HOPPER_ARCHITECTURES}" ${ARG_HOPPER})
+  endif()
+  if(COURSE_HOPPER_ARCHITECTURES MATCHES "(^|;)90" OR COURSE_BACKEND STREQUAL "cpu")
+    course_objects(objects ${ARG_NAME} 90a-real ${ARG_HOPPER_ONLY})
   endif()
 
   foreach(program ${ARG_PROGRAMS})
@@ -230,8 +236,8 @@ function(course_mutants name)
   set(${name}_mutants "${targets}" PARENT_SCOPE)
 endfunction()
 
-# Adds tests/NAME_stress.cu to a chapter's tests: with STRESS 0 what needs no version, with 1 and, for 90a alone, 2 what
-# includes versions: left out where one does not compile.
+# Adds tests/NAME_stress.cu to a chapter's tests: with STRESS 0 what needs no version, with 1 and, from compute capability
+# 9.0 on, 2 what includes versions: left out where one does not compile.
 function(course_stress name)
   set(file "${COURSE_ROOT}/tests/${name}_stress.cu")
   if(NOT EXISTS "${file}")
@@ -240,7 +246,7 @@ function(course_stress name)
   set(parts 0)
   if(NOT COURSE_BROKEN)
     list(APPEND parts 1)
-    if(COURSE_HAS_HOPPER)
+    if(COURSE_HOPPER_ARCHITECTURES)
       list(APPEND parts 2)
     endif()
   endif()
@@ -248,7 +254,7 @@ function(course_stress name)
     add_library(${name}_stress_${part} OBJECT "${file}")
     target_compile_definitions(${name}_stress_${part} PRIVATE STRESS=${part})
     if(part EQUAL 2)
-      set_target_properties(${name}_stress_${part} PROPERTIES CUDA_ARCHITECTURES 90a-real)
+      set_target_properties(${name}_stress_${part} PROPERTIES CUDA_ARCHITECTURES "${COURSE_HOPPER_ARCHITECTURES}")
     endif()
     target_sources(${name}_test PRIVATE $<TARGET_OBJECTS:${name}_stress_${part}>)
   endforeach()

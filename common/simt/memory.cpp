@@ -70,6 +70,15 @@ bool inside(std::uintptr_t a, std::size_t bytes, std::uintptr_t start, std::uint
   return a >= start && a - start <= length && bytes <= length - (a - start);
 }
 
+/// The bytes of one word as bits: those of [address, address + bytes).
+unsigned bytes_in_word(std::uintptr_t word, std::uintptr_t address, std::size_t bytes) {
+  unsigned mask = 0;
+  for (unsigned k = 0; k < 4; ++k) {
+    if (word + k >= address && word + k < address + bytes) mask |= 1u << k;
+  }
+  return mask;
+}
+
 void find_image() {
 #if defined(__ELF__)
   dl_iterate_phdr(
@@ -141,11 +150,22 @@ void set_state(std::uintptr_t address, std::size_t bytes, bool touchable) {
   if (!instrumented() || bytes == 0) return;
   std::size_t word = 0;
   if (!word_of(address, &word)) return;
-  std::memset(ranges.state + word, touchable ? touchable_word : 0, bytes / 4);
-  if (bytes % 4 != 0) {  // the first bytes of the last word
-    ranges.state[word + bytes / 4] =
-        touchable ? static_cast<std::uint8_t>((1u << bytes % 4) - 1) : std::uint8_t{0};
+  const auto some_bytes = [&](std::uintptr_t start) {  // of the word that begins there
+    const unsigned mask = bytes_in_word(start, address, bytes);
+    const unsigned others = ranges.state[word] & ~(mask | mask << 4);
+    ranges.state[word] = static_cast<std::uint8_t>(others | (touchable ? mask : 0));
+  };
+  const std::uintptr_t end = address + bytes;
+  std::uintptr_t first = address & ~std::uintptr_t{3};
+  if (first < address) {
+    some_bytes(first);
+    first += 4;
+    ++word;
   }
+  const std::size_t whole = end > first ? (end - first) / 4 : 0;
+  std::memset(ranges.state + word, touchable ? touchable_word : 0, whole);
+  word += whole;
+  if (first + 4 * whole < end) some_bytes(first + 4 * whole);
 }
 
 void* device_allocate(std::size_t bytes, bool host_accessible) {
@@ -215,19 +235,6 @@ bool is_device(const void* address, std::size_t bytes) {
   return inside(a, bytes, ranges.variables, ranges.variables_bytes) ||
          inside(a, bytes, ranges.constants, ranges.constants_bytes);
 }
-
-namespace {
-
-/// The bytes of one word as bits: those of [address, address + bytes).
-unsigned bytes_in_word(std::uintptr_t word, std::uintptr_t address, std::size_t bytes) {
-  unsigned mask = 0;
-  for (unsigned k = 0; k < 4; ++k) {
-    if (word + k >= address && word + k < address + bytes) mask |= 1u << k;
-  }
-  return mask;
-}
-
-}  // namespace
 
 void mark_written(void* address, std::size_t bytes) {
   if (!instrumented() || bytes == 0) return;

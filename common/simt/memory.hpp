@@ -59,7 +59,7 @@ inline bool is_window(std::uintptr_t address) {
 }
 std::size_t word_count();
 
-/// Makes bytes touchable and unwritten (or, with `touchable` false, neither). Whole words.
+/// Makes bytes touchable and unwritten (or, with `touchable` false, neither).
 void set_state(std::uintptr_t address, std::size_t bytes, bool touchable);
 /// What lies around a bad address, for a report: "4 bytes after an allocation of 400 bytes".
 /// At most 200 characters. True if it lies in memory that was freed.

@@ -12,6 +12,7 @@
 namespace in_flight_study {
 
 constexpr int block_size = 256;
+constexpr std::int64_t max_n = std::int64_t{INT32_MAX} * block_size;  // a grid has so many blocks
 
 /// c[i] = a[i] + b[i]; a thread loads `unroll` elements of each input before it adds.
 template <int unroll>
@@ -46,10 +47,11 @@ cudaError_t launch(const float* a, const float* b, float* c, std::int64_t n, int
 
 /// Adds n floats with `kib` (2, 4, ... 16) KiB in flight per SM, chosen by the number of resident
 /// threads.
-/// \returns the error of the launch; cudaErrorInvalidValue for another number.
+/// \returns cudaErrorInvalidValue for another number, for n < 0 or above max_n; or the error of the
+/// launch.
 cudaError_t by_threads(const float* a, const float* b, float* c, std::int64_t n, int kib,
                        cudaStream_t stream) {
-  if (kib < 2 || kib > 16 || kib % 2 != 0) return cudaErrorInvalidValue;
+  if (kib < 2 || kib > 16 || kib % 2 != 0 || n < 0 || n > max_n) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   int device = 0, per_sm = 0, most = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;
@@ -65,9 +67,11 @@ cudaError_t by_threads(const float* a, const float* b, float* c, std::int64_t n,
 }
 
 /// Adds n floats with `kib` (16, 32, 48, 64, 96, 128) KiB in flight per SM, chosen by unrolling.
-/// \returns the error of the launch; cudaErrorInvalidValue for another number.
+/// \returns cudaErrorInvalidValue for another number, for n < 0 or above max_n; or the error of the
+/// launch.
 cudaError_t by_unrolling(const float* a, const float* b, float* c, std::int64_t n, int kib,
                          cudaStream_t stream) {
+  if (n < 0 || n > max_n) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   switch (kib) {
     case 16:

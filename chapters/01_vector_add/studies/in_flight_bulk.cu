@@ -47,13 +47,20 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
+/// True if a float4 may lie there.
+bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(float4) == 0; }
+
 /// Adds n floats with `kib` (8, 16, ... 128) KiB in flight per SM, chosen by the number of resident
-/// blocks.
-/// \returns the error of the launch; cudaErrorInvalidValue for another number.
+/// blocks. The arrays are aligned to 16 bytes.
+/// \returns cudaErrorInvalidValue for another number, for other pointers, for n < 0 or for more
+/// blocks than a grid has; or the error of the launch.
 cudaError_t by_bulk_copies(const float* a, const float* b, float* c, std::int64_t n, int kib,
                            cudaStream_t stream) {
   if (kib < 8 || kib > 128 || kib % 8 != 0) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
+  const std::int64_t blocks = (n + tile - 1) / tile;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
+  if (!aligned(a) || !aligned(b) || !aligned(c)) return cudaErrorInvalidValue;
   int device = 0, per_sm = 0, most = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;
   if (cudaError_t error =
@@ -69,7 +76,6 @@ cudaError_t by_bulk_copies(const float* a, const float* b, float* c, std::int64_
           cudaFuncSetAttribute(add_tile, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)) {
     return error;
   }
-  const std::int64_t blocks = (n + tile - 1) / tile;
   add_tile<<<static_cast<unsigned>(blocks), block_size, static_cast<unsigned>(bytes), stream>>>(
       a, b, c, n);
   return cudaGetLastError();

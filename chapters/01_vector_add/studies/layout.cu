@@ -30,21 +30,25 @@ __global__ void grey_from_arrays(const float* red, const float* green, const flo
   if (i < n) out[i] = grey(red[i], green[i], blue[i]);
 }
 
-/// in: n pixels one after the other. Device pointers. \returns the error of the launch.
+/// in: n pixels one after the other. Device pointers. \returns cudaErrorInvalidValue for n < 0 or
+/// for more blocks than a grid has, or the error of the launch.
 cudaError_t array_of_structures(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
-  const auto blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
-  grey_from_structures<<<blocks, block_size, 0, stream>>>(reinterpret_cast<const Pixel*>(in), out,
-                                                          n);
+  const std::int64_t blocks = (n + block_size - 1) / block_size;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
+  grey_from_structures<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(
+      reinterpret_cast<const Pixel*>(in), out, n);
   return cudaGetLastError();
 }
 
-/// in: n values of the first field, then n of the second, and so on. Device pointers. \returns the
-/// error of the launch.
+/// in: n values of the first field, then n of the second, and so on. Device pointers. \returns
+/// cudaErrorInvalidValue for n < 0 or for more blocks than a grid has, or the error of the launch.
 cudaError_t structure_of_arrays(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
-  const auto blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
-  grey_from_arrays<<<blocks, block_size, 0, stream>>>(in, in + n, in + 2 * n, out, n);
+  const std::int64_t blocks = (n + block_size - 1) / block_size;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
+  grey_from_arrays<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(in, in + n, in + 2 * n,
+                                                                             out, n);
   return cudaGetLastError();
 }
 

@@ -24,18 +24,19 @@ __global__ void three_loads(const float* x, const float* y, const float* z, floa
   if (i < n) out[i] = x[i] + y[i] + z[i];
 }
 
-/// Adds the first `loads` (1 to 3) of x, y, z: n floats each. Device pointers. \returns the error
-/// of the launch.
+/// Adds the first `loads` (1 to 3) of x, y, z: n floats each. Device pointers. \returns
+/// cudaErrorInvalidValue for n < 0 or for more blocks than a grid has, or the error of the launch.
 cudaError_t add(const float* x, const float* y, const float* z, float* out, std::int64_t n,
                 int loads, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
-  const auto blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
+  const std::int64_t blocks = (n + block_size - 1) / block_size;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
   if (loads == 1) {
-    one_load<<<blocks, block_size, 0, stream>>>(x, out, n);
+    one_load<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(x, out, n);
   } else if (loads == 2) {
-    two_loads<<<blocks, block_size, 0, stream>>>(x, y, out, n);
+    two_loads<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(x, y, out, n);
   } else {
-    three_loads<<<blocks, block_size, 0, stream>>>(x, y, z, out, n);
+    three_loads<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(x, y, z, out, n);
   }
   return cudaGetLastError();
 }

@@ -14,11 +14,13 @@ __global__ void copy_every(const float* in, float* out, std::int64_t n, std::int
   if (i < n) out[i] = in[i * stride];
 }
 
-/// Copies every stride-th of n * stride floats. Device pointers. \returns the error of the launch.
+/// Copies every stride-th of n * stride floats. Device pointers. \returns
+/// cudaErrorInvalidValue for n < 0 or for more blocks than a grid has, or the error of the launch.
 cudaError_t copy(const float* in, float* out, std::int64_t n, std::int64_t stride,
                  cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + block_size - 1) / block_size;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
   copy_every<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(in, out, n, stride);
   return cudaGetLastError();
 }
@@ -35,12 +37,13 @@ __global__ void copy_shifted(const float* in, float* out, std::int64_t n, std::i
   if (i < n) out[i] = in[i + offset];
 }
 
-/// Copies n floats, the first of them at in + offset. Device pointers. \returns the error of the
-/// launch.
+/// Copies n floats, the first of them at in + offset. Device pointers. \returns
+/// cudaErrorInvalidValue for n < 0 or for more blocks than a grid has, or the error of the launch.
 cudaError_t copy(const float* in, float* out, std::int64_t n, std::int64_t offset,
                  cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
   const std::int64_t blocks = (n + block_size - 1) / block_size;
+  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
   copy_shifted<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(in, out, n, offset);
   return cudaGetLastError();
 }

@@ -1,38 +1,15 @@
 // The program behind an exercise: one file of yours, beside the version that it has to match or to
 // beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough.
-#include "chapter.hpp"
 #include "exercise.hpp"
 #include "reduction.hpp"
+#include "rows.hpp"
 
 using Reduce = cudaError_t(void* workspace, std::size_t& workspace_bytes, const float* in,
                            float* out, std::int64_t n, cudaStream_t stream);
-namespace exercise {
-COURSE_OPTIONAL Reduce maximum, sum;
-}
-namespace shared_memory {
-Reduce sum;
-}
-namespace warp_shuffle {
-Reduce sum;
-}
-namespace single_pass {
-Reduce sum;
-}
-
-static course::Version row(const char* id, const char* title, Reduce* reduce, course::Role role) {
-  course::Version version{id, title, {}, role};
-  if (!reduce) return version;
-  version.launch = [reduce](const course::Problem& p, const course::Arguments& a) {
-    std::size_t bytes = a.workspace_bytes;
-    return reduce(a.workspace, bytes, a.in<float>(0), a.out<float>(0), p.n(), a.stream);
-  };
-  version.workspace_bytes = [reduce](const course::Problem& p) {
-    std::size_t bytes = 0;
-    reduce(nullptr, bytes, nullptr, nullptr, p.n(), nullptr);
-    return bytes;
-  };
-  return version;
-}
+COURSE_LAUNCHERS(exercise, Reduce, maximum, sum);
+COURSE_LAUNCHERS(shared_memory, Reduce, sum);
+COURSE_LAUNCHERS(warp_shuffle, Reduce, sum);
+COURSE_LAUNCHERS(single_pass, Reduce, sum);
 
 /// The first seed from `seed` on that makes every element negative. One in about 2^n does.
 static std::uint64_t seed_of_negatives(std::int64_t n, std::uint64_t seed, course::Input input) {
@@ -59,20 +36,18 @@ int main(int argc, char** argv) {
   if (EXERCISE == 1) {
     sizes = {256, 257, 65536, 65537, 1000003, 16, 13, 2, 1, 0};
     exercise.make = largest;
-    exercise.yours = row("yours", "your version", exercise::maximum, course::Role::exercise);
+    exercise.yours = course::row("yours", "your version", exercise::maximum);
     exercise.reference =
-        row("02_shared_memory", "the same tree, adding", shared_memory::sum, course::Role::version);
+        course::row("02_shared_memory", "the same tree, adding", shared_memory::sum);
   } else {
     exercise.make = course::make_problem<Sum<float>>();
-    exercise.yours = row("yours", "your version", exercise::sum, course::Role::exercise);
+    exercise.yours = course::row("yours", "your version", exercise::sum);
   }
   if (EXERCISE == 2) {
-    exercise.reference =
-        row("07_warp_shuffle", "shuffles for the tree", warp_shuffle::sum, course::Role::version);
+    exercise.reference = course::row("07_warp_shuffle", "shuffles for the tree", warp_shuffle::sum);
   }
   if (EXERCISE == 3) {
-    exercise.reference =
-        row("10_single_pass", "the last block adds up", single_pass::sum, course::Role::version);
+    exercise.reference = course::row("10_single_pass", "the last block adds up", single_pass::sum);
     // Around a tile, around the size that is measured, and many tiles a block.
     sizes.insert(sizes.end(),
                  {2047, 2048, 2049, 16383, 16384, 16385, 1048575, 1048576, 1048577, 5000011});

@@ -3,6 +3,8 @@
 //   turns in the array.
 // The index of the smallest element: a value carries its index; of equal values the smaller index
 //   wins, which keeps the operator commutative.
+// NaN: `b < a ? b : a` would be neither. It drops b beside a NaN, and on the next level the NaN is
+//   dropped for something else. fminf and fmaxf skip NaN, wherever it stands.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -21,7 +23,7 @@ struct Min {
   using Value = float;
   static __device__ Value identity() { return INFINITY; }
   static __device__ Value from(float x, std::int64_t) { return x; }
-  static __device__ Value op(Value a, Value b) { return b < a ? b : a; }
+  static __device__ Value op(Value a, Value b) { return fminf(a, b); }
   static __device__ Value down(Value x, int step) { return __shfl_down_sync(0xffffffffu, x, step); }
   static __device__ float result(Value x) { return x; }
 };
@@ -30,7 +32,7 @@ struct Max {
   using Value = float;
   static __device__ Value identity() { return -INFINITY; }
   static __device__ Value from(float x, std::int64_t) { return x; }
-  static __device__ Value op(Value a, Value b) { return a < b ? b : a; }
+  static __device__ Value op(Value a, Value b) { return fmaxf(a, b); }
   static __device__ Value down(Value x, int step) { return __shfl_down_sync(0xffffffffu, x, step); }
   static __device__ float result(Value x) { return x; }
 };
@@ -41,10 +43,11 @@ struct alignas(16) Indexed {
   std::int64_t index;
 };
 
+/// NaN counts as infinity.
 struct IndexOfMin {
   using Value = Indexed;
   static __device__ Value identity() { return {INFINITY, INT64_MAX}; }
-  static __device__ Value from(float x, std::int64_t i) { return {x, i}; }
+  static __device__ Value from(float x, std::int64_t i) { return {fminf(x, INFINITY), i}; }
   static __device__ Value op(Value a, Value b) {
     return b.value < a.value || (b.value == a.value && b.index < a.index) ? b : a;
   }
@@ -116,10 +119,16 @@ __global__ void reduce_generic(const float* in, typename Op::Value* partial, uns
   if (t == 0) *out = Op::result(sum);
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 template <class Op, class Result>
 cudaError_t reduce(void* workspace, std::size_t& workspace_bytes, const float* in, Result* out,
                    std::int64_t n, cudaStream_t stream) {
   using Value = typename Op::Value;
+  if (n < 0) return cudaErrorInvalidValue;
   int device = 0, sms = 0, per_sm = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;
   if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device))
@@ -136,6 +145,7 @@ cudaError_t reduce(void* workspace, std::size_t& workspace_bytes, const float* i
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(Value)) || misaligned(in, 16)) return cudaErrorInvalidValue;
   unsigned* const finished = static_cast<unsigned*>(workspace);
   Value* const partial = reinterpret_cast<Value*>(static_cast<char*>(workspace) + count_bytes);
   if (cudaError_t error = cudaMemsetAsync(finished, 0, sizeof *finished, stream)) return error;
@@ -146,22 +156,23 @@ cudaError_t reduce(void* workspace, std::size_t& workspace_bytes, const float* i
   return cudaGetLastError();
 }
 
-/// out[0] = the smallest of n elements, infinity if n is 0. Device pointers, in aligned to 16
-/// bytes. With workspace == nullptr: only writes the bytes of scratch memory that it needs. NaN:
-/// unordered, so it is skipped. \returns cudaErrorInvalidValue for too little of it, or the error
-/// of a launch.
+/// out[0] = the smallest of n elements that is a number, infinity if there is none; -0.0 is smaller
+/// than 0.0. Device pointers, in and workspace aligned to 16 bytes. With workspace == nullptr: only
+/// writes the bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little
+/// of it or another pointer, for n < 0, or the error of a launch.
 cudaError_t minimum(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                     std::int64_t n, cudaStream_t stream) {
   return reduce<Min>(workspace, workspace_bytes, in, out, n, stream);
 }
 
-/// The largest, as above; -infinity if n is 0.
+/// The largest, as above; -infinity if there is none.
 cudaError_t maximum(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                     std::int64_t n, cudaStream_t stream) {
   return reduce<Max>(workspace, workspace_bytes, in, out, n, stream);
 }
 
-/// The index of the smallest, as above; of equal ones the first; 0 if n is 0.
+/// The index of the smallest, where NaN counts as infinity; of equal ones (-0.0 and 0.0 are equal
+/// here) the first; 0 if n is 0. Otherwise as above.
 cudaError_t index_of_minimum(void* workspace, std::size_t& workspace_bytes, const float* in,
                              std::int64_t* out, std::int64_t n, cudaStream_t stream) {
   return reduce<IndexOfMin>(workspace, workspace_bytes, in, out, n, stream);

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "chapter.hpp"
 #include "exercise.hpp"
 #include "problems.hpp"
+#include "rows.hpp"
 #include "scan.hpp"
 #ifdef SIMT
 #include "check.hpp"
@@ -17,7 +17,7 @@
 
 using course::Arguments;
 using course::Problem;
-using course::Role;
+using course::row;
 using course::Version;
 
 template <class T>
@@ -26,68 +26,26 @@ using Launcher = cudaError_t(void* workspace, std::size_t& workspace_bytes, cons
 using RunsLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
                                  unsigned* keys, unsigned* lengths, unsigned* runs, std::int64_t n,
                                  cudaStream_t stream);
-namespace exercise {
-COURSE_OPTIONAL Launcher<float> inclusive;
-COURSE_OPTIONAL RunsLauncher run_lengths;
-COURSE_OPTIONAL Launcher<unsigned> segmented_scan;
-}  // namespace exercise
-namespace reduce_first {
-Launcher<float> inclusive;
-Launcher<unsigned> exclusive;
-}  // namespace reduce_first
-namespace prefetch {
-Launcher<unsigned> inclusive;
-}
-
-/// A row whose launcher is called by call(workspace, bytes, problem, arguments). Without `there`:
-/// one that is missing.
-template <class Call>
-static Version row(const char* id, const char* title, bool there, Role role, Call call) {
-  Version version{id, title, {}, role};
-  if (!there) return version;
-  version.launch = [call](const Problem& p, const Arguments& a) {
-    std::size_t bytes = a.workspace_bytes;
-    return call(a.workspace, bytes, p, a);
-  };
-  version.workspace_bytes = [call](const Problem& p) {
-    std::size_t bytes = 0;
-    Arguments none;  // a question takes no pointers
-    none.inputs = none.outputs = {nullptr, nullptr, nullptr};
-    call(nullptr, bytes, p, none);
-    return bytes;
-  };
-  return version;
-}
-
-template <class T>
-static Version row_of_scan(const char* id, const char* title, Launcher<T>* scan, Role role) {
-  return row(id, title, scan != nullptr, role,
-             [scan](void* workspace, std::size_t& bytes, const Problem& p, const Arguments& a) {
-               return scan(workspace, bytes, a.in<T>(0), a.out<T>(0), p.n(), a.stream);
-             });
-}
-
-static Version row_of_runs(const char* id, const char* title, RunsLauncher* runs) {
-  return row(id, title, runs != nullptr, Role::exercise,
-             [runs](void* workspace, std::size_t& bytes, const Problem& p, const Arguments& a) {
-               return runs(workspace, bytes, a.in<unsigned>(0), a.out<unsigned>(0),
-                           a.out<unsigned>(1), a.out<unsigned>(2), p.n(), a.stream);
-             });
-}
+COURSE_LAUNCHERS(exercise, Launcher<float>, inclusive);
+COURSE_LAUNCHERS(exercise, RunsLauncher, run_lengths);
+COURSE_LAUNCHERS(exercise, Launcher<unsigned>, segmented_scan);
+COURSE_LAUNCHERS(reduce_first, Launcher<float>, inclusive);
+COURSE_LAUNCHERS(reduce_first, Launcher<unsigned>, exclusive);
+COURSE_LAUNCHERS(prefetch, Launcher<unsigned>, inclusive);
 
 /// What exercise 2 cannot do without: a scan of n words, into scratch memory.
 static Version scan_alone() {
-  return row("08_reduce_first", "its scan alone", true, Role::version,
-             [](void* workspace, std::size_t& bytes, const Problem& p, const Arguments& a) {
-               const auto own = static_cast<std::size_t>((p.n() + 63) / 64 * 64) * sizeof(unsigned);
-               auto* const out = static_cast<unsigned*>(workspace);
-               void* rest = workspace == nullptr ? nullptr : static_cast<char*>(workspace) + own;
-               std::size_t left = workspace == nullptr ? 0 : bytes - own;
-               const cudaError_t error =
-                   reduce_first::exclusive(rest, left, a.in<unsigned>(0), out, p.n(), a.stream);
-               if (workspace == nullptr) bytes = own + left;
-               return error;
-             });
+  const auto scan = [](void* workspace, std::size_t& bytes, const unsigned* in, std::int64_t n,
+                       cudaStream_t stream) {
+    const auto own = static_cast<std::size_t>((n + 63) / 64 * 64) * sizeof(unsigned);
+    auto* const out = static_cast<unsigned*>(workspace);
+    void* rest = workspace == nullptr ? nullptr : static_cast<char*>(workspace) + own;
+    std::size_t left = workspace == nullptr ? 0 : bytes - own;
+    const cudaError_t error = reduce_first::exclusive(rest, left, in, out, n, stream);
+    if (workspace == nullptr) bytes = own + left;
+    return error;
+  };
+  return row("08_reduce_first", "its scan alone", +scan);
 }
 
 #ifdef SIMT
@@ -136,21 +94,20 @@ int main(int argc, char** argv) {
   exercise.size = {{{"n", std::int64_t{1} << 28}}};
   if (EXERCISE == 1) {
     exercise.make = course::make_problem<Scan<float, false>>();
-    exercise.yours = row_of_scan("yours", "your version", exercise::inclusive, Role::exercise);
-    exercise.reference = row_of_scan<float>("08_reduce_first", "the first pass only adds up",
-                                            reduce_first::inclusive, Role::version);
+    exercise.yours = row("yours", "your version", exercise::inclusive);
+    exercise.reference =
+        row("08_reduce_first", "the first pass only adds up", reduce_first::inclusive);
   }
   if (EXERCISE == 2) {
     exercise.make = course::make_problem<RunLengths>();
-    exercise.yours = row_of_runs("yours", "your version", exercise::run_lengths);
+    exercise.yours = row("yours", "your version", exercise::run_lengths);
     exercise.reference = scan_alone();
     exercise.size = {{{"n", std::int64_t{1} << 24}, {"distinct", 4}}};
   }
   if (EXERCISE == 3) {
     exercise.make = course::make_problem<SegmentedScan>();
-    exercise.yours = row_of_scan("yours", "your version", exercise::segmented_scan, Role::exercise);
-    exercise.reference = row_of_scan<unsigned>("13_prefetch", "a scan without segments",
-                                               prefetch::inclusive, Role::version);
+    exercise.yours = row("yours", "your version", exercise::segmented_scan);
+    exercise.reference = row("13_prefetch", "a scan without segments", prefetch::inclusive);
     exercise.size.set("distinct", 0);
     exercise.least_ratio = 0.8;
   }

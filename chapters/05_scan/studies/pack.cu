@@ -143,19 +143,27 @@ __global__ void __launch_bounds__(block_size, 2)
   for (unsigned i = threadIdx.x; i < count; i += block_size) __stcs(to + i, packed[i]);
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 /// out = the elements of in that are above 0, in their order; *kept = how many. Device pointers, in
 /// aligned to 16 bytes, out with room for n elements; out may not overlap in. With workspace ==
 /// nullptr: only writes the bytes of scratch memory that it needs. \returns cudaErrorInvalidValue
-/// for too little of it, or the error of a launch.
+/// for too little of it, for a misaligned pointer, for n < 0 or 2^31 tiles or more; or the error of
+/// a launch.
 cudaError_t pack(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                  std::int64_t* kept, std::int64_t n, cudaStream_t stream) {
   const std::int64_t tiles = (n + tile - 1) / tile;
+  if (n < 0 || tiles > INT32_MAX) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(Word)) || misaligned(in, 16)) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(kept, 0, sizeof *kept, stream);
   constexpr int shared_bytes = tile * static_cast<int>(sizeof(float));
   int device = 0, sms = 0, per_sm = 0;

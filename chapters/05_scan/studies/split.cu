@@ -136,12 +136,18 @@ __global__ void __launch_bounds__(block_size, 2)
     __stcs((i < even_here ? to_even : to_odd) + i, sorted[i]);
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 /// out = the even numbers of in, then the odd ones, both in their order. Device pointers, in
 /// aligned to 16 bytes; out may not overlap in. With workspace == nullptr: only writes the bytes of
-/// scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it, or the error
-/// of a launch.
+/// scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it, for a
+/// misaligned pointer, for n < 0 or 2^31 tiles or more; or the error of a launch.
 cudaError_t split(void* workspace, std::size_t& workspace_bytes, const unsigned* in, unsigned* out,
                   std::int64_t n, cudaStream_t stream) {
+  if (n < 0 || (n + tile - 1) / tile > INT32_MAX) return cudaErrorInvalidValue;
   const int tiles = static_cast<int>((n + tile - 1) / tile);
   const std::size_t needed = (static_cast<std::size_t>(tiles) + 1) * sizeof(std::int64_t);
   if (workspace == nullptr) {
@@ -149,6 +155,9 @@ cudaError_t split(void* workspace, std::size_t& workspace_bytes, const unsigned*
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(std::int64_t)) || misaligned(in, 16)) {
+    return cudaErrorInvalidValue;
+  }
   if (n == 0) return cudaSuccess;
   constexpr int shared_bytes = tile * static_cast<int>(sizeof(unsigned));
   if (cudaError_t error = cudaFuncSetAttribute(

@@ -82,6 +82,11 @@ __device__ void prefetch(const float* at, const float* end) {
 #endif
 }
 
+/// True unless p is a multiple of `bytes`.
+inline bool misaligned(const void* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+}
+
 /// out[i] = the next element of packed where in[i] is kept, elsewhere 0. words: one for each tile,
 /// all zero, behind the number of the next tile.
 __global__ void __launch_bounds__(block_size, 2)
@@ -157,16 +162,21 @@ __global__ void __launch_bounds__(block_size, 2)
 /// out[i] = the next element of packed where in[i] is above 0, elsewhere 0. Device pointers, in and
 /// out of n elements, aligned to 16 bytes; packed has as many as in has above 0; out may be in.
 /// With workspace == nullptr: only writes the bytes of scratch memory that it needs. \returns
-/// cudaErrorInvalidValue for too little of it, or the error of a launch.
+/// cudaErrorInvalidValue for too little of it, for a misaligned pointer, for n < 0 or 2^31 tiles or
+/// more; or the error of a launch.
 cudaError_t unpack(void* workspace, std::size_t& workspace_bytes, const float* in,
                    const float* packed, float* out, std::int64_t n, cudaStream_t stream) {
   const std::int64_t tiles = (n + tile - 1) / tile;
+  if (n < 0 || tiles > INT32_MAX) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
   }
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (misaligned(workspace, alignof(Word)) || misaligned(in, 16) || misaligned(out, 16)) {
+    return cudaErrorInvalidValue;
+  }
   if (n == 0) return cudaSuccess;
   constexpr int shared_bytes = tile * static_cast<int>(sizeof(float));
   int device = 0, sms = 0, per_sm = 0;

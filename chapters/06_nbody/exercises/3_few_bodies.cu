@@ -39,7 +39,8 @@ __global__ void accelerate_bodies(const float4* bodies, float4* acceleration, in
 }
 
 /// acceleration[i] = the sum over all j of m_j (p_j - p_i) / (|p_j - p_i|^2 + softening^2)^(3/2),
-/// as {x, y, z, 0}. n < 2^31, softening > 0. Device pointers. \returns the error of the launch.
+/// as {x, y, z, 0}. n below 2^31 - 2^12, softening > 0. Device pointers. \returns the error of the
+/// launch.
 cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t n, float softening,
                        cudaStream_t stream) {
   if (n == 0) return cudaSuccess;

@@ -3,32 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "chapter.hpp"
 #include "exercise.hpp"
 #include "nbody.hpp"
+#include "rows.hpp"
 
 using Accelerate = cudaError_t(const float4* bodies, float4* acceleration, std::int64_t n,
                                float softening, cudaStream_t stream);
-namespace exercise {
-COURSE_OPTIONAL Accelerate accelerate;
-}
-namespace shared_tile {
-Accelerate accelerate;
-}
-namespace unrolled {
-Accelerate accelerate;
-}
-
-static course::Version row(const char* id, const char* title, Accelerate* accelerate,
-                           course::Role role) {
-  course::Version version{id, title, {}, role};
-  if (!accelerate) return version;
-  version.launch = [accelerate](const course::Problem& p, const course::Arguments& a) {
-    return accelerate(a.in<float4>(0), a.out<float4>(0), p.n(),
-                      static_cast<float>(nbody::softening), a.stream);
-  };
-  return version;
-}
+COURSE_LAUNCHERS(exercise, Accelerate, accelerate);
+COURSE_LAUNCHERS(shared_tile, Accelerate, accelerate);
+COURSE_LAUNCHERS(unrolled, Accelerate, accelerate);
 
 /// {ax, ay, az, potential} of each body: minus the sum over j other than i of m_j / distance.
 class GravityAndPotential : public GravityOfVectors {
@@ -89,14 +72,13 @@ int main(int argc, char** argv) {
   exercise.size = {{{"n", 1 << 17}}};
   std::vector<std::int64_t> sizes = {0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 511, 512, 513, 1025};
   exercise.make = course::make_problem<GravityOfVectors>();
-  exercise.yours = row("yours", "your version", exercise::accelerate, course::Role::exercise);
-  exercise.reference =
-      row("05_unrolled", "full tiles, unrolled", unrolled::accelerate, course::Role::version);
+  exercise.yours = course::row("yours", "your version", exercise::accelerate);
+  exercise.reference = course::row("05_unrolled", "full tiles, unrolled", unrolled::accelerate);
   if (EXERCISE == 1) sizes = {256, 512, 1, 0, 1024, 257, 255, 2, 3, 31, 33, 513, 1025};
   if (EXERCISE == 2) exercise.make = course::make_problem<GravityAndPotential>();
   if (EXERCISE == 3) {
-    exercise.reference = row("04_shared_tile", "tiles in shared memory", shared_tile::accelerate,
-                             course::Role::version);
+    exercise.reference =
+        course::row("04_shared_tile", "tiles in shared memory", shared_tile::accelerate);
 #ifndef SIMT
     sizes.insert(sizes.end(), {2047, 4095, 4096, 4097, 20011});
 #endif

@@ -98,10 +98,23 @@ __global__ void accelerate_by_tiles(const Body* bodies, Vector* acceleration, in
   }
 }
 
+/// Bodies are counted as int, also those that fill up the last block.
+constexpr std::int64_t max_n = (std::int64_t{1} << 31) - 2 * block_size;
+
+/// What all launchers refuse: n < 0 or above max_n, a softening that is not above 0, pointers that
+/// are not aligned to 16 bytes.
+bool refused(const Body* bodies, const Vector* acceleration, std::int64_t n, double softening) {
+  return n < 0 || n > max_n || !(softening > 0) ||
+         reinterpret_cast<std::uintptr_t>(bodies) % alignof(Body) != 0 ||
+         reinterpret_cast<std::uintptr_t>(acceleration) % alignof(Vector) != 0;
+}
+
 /// acceleration[i] = the sum over all j of m_j (p_j - p_i) / (|p_j - p_i|^2 + softening^2)^(3/2),
-/// as {x, y, z, 0}. n < 2^31, softening > 0. Device pointers. \returns the error of the launch.
+/// as {x, y, z, 0}. Device pointers. \returns cudaErrorInvalidValue for what is refused (above), or
+/// the error of the launch.
 cudaError_t global_memory(const Body* bodies, Vector* acceleration, std::int64_t n,
                           double softening, cudaStream_t stream) {
+  if (refused(bodies, acceleration, n, softening)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   const unsigned blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
   accelerate_from_global<<<blocks, block_size, 0, stream>>>(
@@ -112,6 +125,7 @@ cudaError_t global_memory(const Body* bodies, Vector* acceleration, std::int64_t
 /// The same from tiles in shared memory, a body a thread.
 cudaError_t shared_tile(const Body* bodies, Vector* acceleration, std::int64_t n, double softening,
                         cudaStream_t stream) {
+  if (refused(bodies, acceleration, n, softening)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   const unsigned blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
   accelerate_by_tiles<1, false><<<blocks, block_size, 0, stream>>>(
@@ -123,6 +137,7 @@ cudaError_t shared_tile(const Body* bodies, Vector* acceleration, std::int64_t n
 /// the squares of all distances lie between 2^-1000 and 2^1000.
 cudaError_t fast_root(const Body* bodies, Vector* acceleration, std::int64_t n, double softening,
                       cudaStream_t stream) {
+  if (refused(bodies, acceleration, n, softening)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   constexpr int per_thread = 2;
   const int row = per_thread * block_size;

@@ -355,7 +355,7 @@ def limiter_bars(measured: limiters.Record) -> Any:
                    100)
     _limiter_panel(grid[2], "active lanes", "of 32",
                    [row.get("lanes_per_instruction") for row in rows], 32)
-    _limiter_panel(grid[3], "shared memory", "wavefronts a request",
+    _limiter_panel(grid[3], "shared memory", "wavefronts per request",
                    [row.wavefronts for row in rows], None)
     _stall_panel(grid[4], rows)
     for axes in grid:

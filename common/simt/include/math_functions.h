@@ -36,9 +36,25 @@ SIMT_MIN_MAX_INTEGER(long)
 SIMT_MIN_MAX_INTEGER(long long)
 #undef SIMT_MIN_MAX_INTEGER
 #undef SIMT_MIN_MAX
-#define SIMT_MIN_MAX(T, A, B)                                   \
-  SIMT_INLINE T min(A a, B b) { return std::fmin(T(a), T(b)); } \
-  SIMT_INLINE T max(A a, B b) { return std::fmax(T(a), T(b)); }
+
+namespace simt {
+/// As a GPU's instructions: of NaN and a number the number, and -0.0 is smaller than 0.0 (PTX ISA,
+/// "min"). The host's fmin and fmax leave the second open.
+template <class T>
+SIMT_INLINE T smaller(T a, T b) {
+  return a == b ? (std::signbit(a) ? a : b) : std::fmin(a, b);
+}
+template <class T>
+SIMT_INLINE T larger(T a, T b) {
+  return a == b ? (std::signbit(a) ? b : a) : std::fmax(a, b);
+}
+}  // namespace simt
+#define fminf simt::smaller<float>
+#define fmaxf simt::larger<float>
+
+#define SIMT_MIN_MAX(T, A, B)                                       \
+  SIMT_INLINE T min(A a, B b) { return simt::smaller(T(a), T(b)); } \
+  SIMT_INLINE T max(A a, B b) { return simt::larger(T(a), T(b)); }
 SIMT_MIN_MAX(float, float, float)
 SIMT_MIN_MAX(double, double, double)
 SIMT_MIN_MAX(double, float, double)
