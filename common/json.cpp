@@ -20,6 +20,27 @@ std::string temporary_name(const std::string& path) {
   return path + ".part" + std::to_string(getpid());
 }
 
+/// The file that a write to `path` replaces: behind a link, what it points to.
+/// \throws Error if something is there that is no regular file: a rename would take its place.
+std::string replaceable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (fs::is_directory(path, none)) {
+    throw Error("cannot write " + path + ": it is a folder; name a file in it", 4);
+  }
+  if (fs::exists(path, none) && !fs::is_regular_file(path, none)) {
+    throw Error("cannot write " + path + ": it is no regular file, but a device, a pipe or a " +
+                    "socket; name a file",
+                4);
+  }
+  fs::path target = path;
+  for (int links = 0; links < 40 && fs::is_symlink(target, none); ++links) {
+    const fs::path next = fs::read_symlink(target, none);
+    target = next.is_absolute() ? next : target.parent_path() / next;
+  }
+  return target.string();
+}
+
 }  // namespace
 
 Json& Json::key(const std::string& name) {
@@ -105,10 +126,7 @@ bool Json::break_line() {
 }
 
 void check_writable(const std::string& path) {
-  const std::string temporary = temporary_name(path);
-  if (std::filesystem::is_directory(path)) {
-    throw Error("cannot write " + path + ": it is a folder; name a file in it", 4);
-  }
+  const std::string temporary = temporary_name(replaceable(path));
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
   if (file == nullptr) {
     throw Error("cannot write " + path + ": " + std::strerror(errno) +
@@ -120,7 +138,7 @@ void check_writable(const std::string& path) {
 }
 
 void write_file(const std::string& path, const std::string& contents) {
-  const std::string temporary = temporary_name(path);
+  const std::string target = replaceable(path), temporary = temporary_name(target);
   const auto fail = [&](const std::string& what) {
     const std::string why = std::strerror(errno);
     std::remove(temporary.c_str());
@@ -138,7 +156,7 @@ void write_file(const std::string& path, const std::string& contents) {
     if (!written) errno = error;
     fail("write");
   }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) fail("replace");
+  if (std::rename(temporary.c_str(), target.c_str()) != 0) fail("replace");
 }
 
 }  // namespace course

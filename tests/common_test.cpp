@@ -1,6 +1,7 @@
 // The host half of common/: statistics, comparators, inputs, command line, JSON, files, threads.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -964,6 +965,34 @@ TEST_F(Files, AFolderIsInTheWay) {
   expect_not_written(path("a.json"));
   EXPECT_EQ(names(), Names{"a.json"}) << "a temporary file stayed behind";
   EXPECT_TRUE(fs::is_directory(folder_ / "a.json"));
+}
+
+/// A device or a pipe is neither replaced by a file nor written into.
+TEST_F(Files, OnlyRegularFilesAreReplaced) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const std::string& special :
+       {path("pipe"), std::string("/dev/full"), std::string("/dev/null")}) {
+    SCOPED_TRACE(special);
+    const fs::file_type before = fs::status(special).type();
+    expect_not_written(special);
+    const course::Error error = error_of([&] { course::check_writable(special); });
+    EXPECT_EQ(error.exit_code, 4);
+    EXPECT_TRUE(has(error.what(), special) && has(error.what(), "no regular file")) << error.what();
+    EXPECT_EQ(fs::status(special).type(), before);
+  }
+  EXPECT_EQ(names(), Names{"pipe"}) << "a temporary file stayed behind";
+}
+
+TEST_F(Files, ALinkStaysALink) {
+  course::write_file(path("file"), "old");
+  fs::create_symlink("file", folder_ / "link");
+  course::write_file(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(read(path("file")), "new");
+  fs::create_symlink("missing", folder_ / "dangling");
+  course::write_file(path("dangling"), "there");
+  EXPECT_EQ(read(path("missing")), "there");
+  EXPECT_EQ(names(), (Names{"dangling", "file", "link", "missing"}));
 }
 
 TEST_F(Files, CheckWritableTellsWhatWriteFileWouldDo) {
