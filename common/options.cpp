@@ -165,6 +165,12 @@ Options parse_options(int argc, const char* const* argv) {
       options.commit = value();
     } else if (name == "--source-hash") {
       options.source_hash = value();
+    } else if (name == "--code") {
+      for (const std::string& part : split(value(), ',')) {
+        const auto colon = part.find(':');
+        if (colon == std::string::npos) bad("--code '" + part + "' is not FILE:HASH");
+        options.code[part.substr(0, colon)] = part.substr(colon + 1);
+      }
     } else if (name == "--profile") {
       options.profile = number_for(name, value(), 1, 1000);
     } else if (name == "--seed") {

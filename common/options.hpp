@@ -3,6 +3,7 @@
 /// The command line of a chapter's program.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct Options {
   std::vector<std::vector<std::int64_t>>
       sizes;  ///< each one value a dimension; empty: the study's own
   std::string json, label, commit, source_hash;
-  std::int64_t profile = 0;  ///< launches for a profiler; 0: off
+  std::map<std::string, std::string> code;  ///< hash of each file that a version is written in
+  std::int64_t profile = 0;                 ///< launches for a profiler; 0: off
   std::uint64_t seed = 1;
   int device = 0;
 };

@@ -102,7 +102,7 @@ void write_model(Json& json, const Result& r) {
   json.end_array();
 }
 
-void write_result(Json& json, const Result& r, bool simulated) {
+void write_result(Json& json, const Result& r, const Report& report) {
   const bool timed = r.measured();
   const Statistics s = statistics(r.seconds);
   const auto number = [&](double value) -> std::optional<double> {
@@ -110,6 +110,9 @@ void write_result(Json& json, const Result& r, bool simulated) {
   };
   json.begin_object();
   json.key("study").value(r.study).key("version").value(r.version).key("title").value(r.title);
+  const auto code = report.options.code.find(r.file);
+  const bool known = code != report.options.code.end();
+  json.key("file").value(r.file).key("code").value_or_null(known ? code->second : "");
   json.key("role")
       .value(name_of(r.role))
       .key("type")
@@ -148,7 +151,7 @@ void write_result(Json& json, const Result& r, bool simulated) {
                                                                                   : r.skipped);
   json.key("launch");
   write_shape(json, r.shape);
-  if (simulated) write_model(json, r);
+  if (report.device.simulated) write_model(json, r);
   json.end_object();
 }
 
@@ -297,7 +300,7 @@ std::string json_document(const Report& report) {
   }
   json.end_array().key("results").begin_array();
   for (const Result& result : report.results) {
-    write_result(json, result, report.device.simulated);
+    write_result(json, result, report);
   }
   json.end_array().end_object();
   return json.text() + "\n";

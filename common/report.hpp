@@ -19,6 +19,7 @@ namespace course {
 /// One measured, failed or skipped row.
 struct Result {
   std::string study, version, title;
+  std::string file;  ///< that the version is written in, without suffix
   Role role = Role::version;
   Type type = Type::f32;
   Input input = Input::random;

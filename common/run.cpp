@@ -121,6 +121,7 @@ Result blank_result(const Study& study, const Version& version) {
   result.study = study.name;
   result.version = version.id;
   result.title = version.title;
+  result.file = version.source();
   result.role = version.role;
   result.type = study.type;
   return result;

@@ -44,10 +44,11 @@ Study known_cycles() {
   study.name = "known_cycles";
   study.title = "A kernel of known length: cycles per second must be the SM clock";
   study.make = course::make_problem<Spin>();
-  study.versions = {
-      {"spin", "one thread that watches the clock", [](const Problem& p, const Arguments& a) {
-         return harness::spin(p.size()["cycles"], a.out<float>(0), a.stream);
-       }}};
+  const Version spin{"spin", "one thread that watches the clock",
+                     [](const Problem& p, const Arguments& a) {
+                       return harness::spin(p.size()["cycles"], a.out<float>(0), a.stream);
+                     }};
+  study.versions = {spin.in_file("harness_kernels")};
   for (const int cycles : {2000, 20000, 200000, 2000000})
     study.sizes.push_back({{{"cycles", cycles}}});
   study.axis = "cycles";
@@ -172,6 +173,7 @@ Study naive_timing() {
   first.launch = [](const Problem& p, const Arguments& a) {
     return harness::copy_by_a_new_kernel(a.in<float>(0), a.out<float>(0), p.n(), a.stream);
   };
+  first.file = "harness_kernels";
   study.versions.push_back(first);
   study.sizes = {{{{"n", 1 << 18}}}, {{{"n", 1 << 20}}}, {{{"n", 1 << 22}}}, {{{"n", 1 << 28}}}};
   study.axis = "n";
@@ -222,6 +224,7 @@ Study launches() {
                     {"behind_itself", "replayed graph, behind itself", launch},
                     {"queued", "plain launches, all queued before the first begins", launch},
                     {"host", "plain launches, as fast as the host can", launch}};
+  for (Version& version : study.versions) version.file = "harness_kernels";
   study.versions[1].behind = course::Behind::itself;
   study.versions[2].needs.capturable = false;
   study.versions[3].behind = course::Behind::host;

@@ -191,13 +191,13 @@ class Block(Folder):
         self.assertEqual(lines[2:], [
             "| 05_shared_tile | store | a row: lane x at column x | 1 | - | - |",
             "| 05_shared_tile | load | a column: lane x at row x | 32 | 32 | 31.25 |", "",
-            "Wavefronts a request; NVIDIA H200, 2026-11-20"])
+            "Wavefronts per request; NVIDIA H200, 2026-11-20"])
 
     def test_nothing_measured(self):
         lines = self.written([], "05-09")
         self.assertEqual(len(lines), 2 + 2 * 5 + 2)
         self.assertTrue(all(line.endswith("| - | - |") for line in lines[2:-2]), lines)
-        self.assertEqual(lines[-1], "Wavefronts a request")
+        self.assertEqual(lines[-1], "Wavefronts per request")
 
     def test_a_stale_block_is_found(self):
         self.written([])

@@ -135,7 +135,7 @@ class Files(Folder):
     def test_table(self):
         measured = record()
         self.assertEqual(limiters.table(measured, measured.rows), (
-            ["version", "DRAM %", "issue slots %", "lanes of 32", "wavefronts a shared request",
+            ["version", "DRAM %", "issue slots %", "lanes of 32", "wavefronts per shared request",
              "most waited for"],
             [["01_tree", "21 %", "6.2 %", "15.1", "2.50", "barrier 50 %"],
              ["02_plain", "1.0 %", "-", "-", "-", "-"]]))

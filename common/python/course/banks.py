@@ -168,7 +168,7 @@ class Evidence:
     counters: Dict[Tuple[str, str], Dict[str, int]]  # version and counter: "modelled", "measured"
 
     def per_request(self, version: str, kind: str, column: str) -> str:
-        """Wavefronts a request; '-' where nobody has counted them."""
+        """Wavefronts per request; '-' where nobody has counted them."""
         requests = self.counters.get((version, f"shared_{kind}s_requests"), {}).get(column)
         turns = self.counters.get((version, f"shared_{kind}s_wavefronts"), {}).get(column)
         return "-" if not requests or turns is None else f"{turns / requests:g}"

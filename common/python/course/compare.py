@@ -146,7 +146,8 @@ class Comparison:
             return ""
         if base.words or row.words:
             return ""
-        return verdict(base.seconds, row.seconds) if base.case == row.case else UNSURE
+        comparable = base.case == row.case and base.behind == row.behind
+        return verdict(base.seconds, row.seconds) if comparable else UNSURE
 
     def cell(self, line: Line, index: int, unit: str) -> str:
         """What a table shows of a row; the unit only where it is not that of the heading."""
@@ -170,6 +171,9 @@ class Comparison:
         facts: Dict[str, List[str]] = {"gpu": [file.gpu.name for file in self.files]}
         for key in dict.fromkeys(key for file in self.files for key in file.environment):
             facts[key] = [file.environment.get(key) or "unknown" for file in self.files]
+        facts["launches come behind"] = [
+            ", ".join(sorted({row.behind or "unknown" for row in file.rows if not row.words}))
+            for file in self.files]
         clocks = [[row.clock_mhz for row in file.rows if row.clock_mhz] for file in self.files]
         medians = [statistics.median(clock) if clock else 0 for clock in clocks]
         if max(medians) > 1.01 * min(medians):

@@ -63,6 +63,11 @@ A page whose figures are still to be recorded
   Its blocks whose file does not exist yet say "not recorded yet"; without the marker they are
   errors. Once all files are there, the marker is an error.
 
+Figures and their code
+  Each recorded row holds a hash of the file that it is written in (comments and layout apart).
+  Where that file is another one now, the line below a table says "not of the present code", and
+  --check and --update list the files whose figures are older than their code.
+
 A listing (the fenced block after the marker is written, FILE is relative to the page)
     <!-- snippet: FILE SYMBOL [body] -->
   SYMBOL is a tag, a function or struct, or `all`. A tag is a region of FILE between the lines
@@ -87,7 +92,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from . import banks, limiters, results
+from . import banks, code, limiters, results
 from .results import ResultError, ResultFile, Row
 
 MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|limiters|limiter|table|banks|teaches|needs):"
@@ -246,9 +251,10 @@ def read_table(path: Path) -> Tuple[str, List[str], List[List[str]]]:
 class Writer:
     """Makes the text of one page's blocks; result files are read once."""
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
+    def __init__(self, page: Page, root: Path) -> None:
+        self.page, self.root = page, root
         self.files: Dict[str, ResultFile] = {}
+        self.older: Dict[str, Dict[str, str]] = {}  # of each file: sources that are not as measured
         self.records: Dict[str, limiters.Record] = {}
 
     def options(self, words: str, positional: int,
@@ -268,7 +274,9 @@ class Writer:
         """The result file, the rows of the study that `size=` and `only=` leave, and the sizes."""
         name = named.get("file", FILES["results"])
         if name not in self.files:
-            self.files[name] = results.load(self.page.path.parent / name)
+            path = self.page.path.parent / name
+            self.files[name] = results.load(path)
+            self.older[name] = older_code(self.files[name], path, self.root)
         result = self.files[name]
         result.study(study)
         sizes = {}
@@ -307,7 +315,10 @@ class Writer:
             columns = self.columns(result, rows, named.get("columns", "rate"), axis)
             headers, lines = results.axis_table(result, axis, columns)
             headers[0] = study.axis_label or axis
-        return results.to_markdown((headers, lines)) + f"\n\n{result.provenance()}"
+        changed = self.older[named.get("file", FILES["results"])]
+        late = dict.fromkeys(row.file for row in rows if row.file in changed)
+        below = result.provenance() + (f"; not of the present code: {', '.join(late)}" if late else "")
+        return results.to_markdown((headers, lines)) + f"\n\n{below}"
 
     def columns(self, result: ResultFile, rows: List[Row], text: str,
                 axis: Optional[str] = None) -> List[results.Column]:
@@ -387,7 +398,7 @@ class Writer:
         lines = results.to_markdown(
             (headers, [[self.link(row[0])] + row[1:] for row in rows])).split("\n")
         lines[1] = "|---|---|---" + "|--:" * (len(headers) - 3) + "|"  # words to the left
-        below = "; ".join(filter(None, ["Wavefronts a request", evidence.provenance()]))
+        below = "; ".join(filter(None, ["Wavefronts per request", evidence.provenance()]))
         return "\n".join(lines + ["", below])
 
     def listing(self, words: str) -> str:
@@ -402,6 +413,13 @@ class Writer:
         except LessonError as error:
             raise LessonError(f"{parts[0]}: {error}") from None
         return f"```{LANGUAGES.get(source.suffix, 'text')}\n{code}\n```"
+
+
+def older_code(result: ResultFile, path: Path, root: Path) -> Dict[str, str]:
+    """The sources of a recorded chapter that have changed, or gone, since they were measured."""
+    chapter = path.resolve().parent.parent  # results/ stands in it
+    known = code.hashes(chapter, root / "common")
+    return code.older(((row.file, row.code) for row in result.rows), known)
 
 
 def awaits_record(page: Page, marker: Marker) -> bool:
@@ -441,9 +459,9 @@ def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
     return marker.end, closing.start, write(marker.words)
 
 
-def rewrite(page: Page) -> Tuple[str, List[str], List[str]]:
+def rewrite(page: Page, root: Path) -> Tuple[str, List[str], List[str]]:
     """The page's text with all blocks written anew, the places of stale blocks, and the errors."""
-    writer, out, done = Writer(page), [], 0
+    writer, out, done = Writer(page, root), [], 0
     stale: List[str] = []
     errors: List[str] = []
     for index, marker in enumerate(page.markers):
@@ -531,13 +549,22 @@ def main(arguments: Sequence[str], root: Path) -> int:
     names = {page.name for page in pages}
     problems = [line for line in check_lessons(root) if line.split(":")[0] in names]
     for page in pages:
-        text, stale, errors = rewrite(page)
+        text, stale, errors = rewrite(page, root)
         problems += errors + (stale if options.check else [])
         if options.update and text != page.text:
             page.path.write_text(text, encoding="utf-8")
             print(f"written: {page.name}")
     for line in problems:
         print(line, file=sys.stderr)
+    for path in sorted({*root.glob("chapters/*/results/*.json"),
+                        *root.glob("tests/*/results/*.json")}):
+        try:
+            changed = older_code(results.load(path), path, root)
+        except ResultError:
+            continue  # the blocks that use it say so
+        if changed:
+            print(f"older than their code: {path.relative_to(root)}: "
+                  + ", ".join(f"{name} {why}" for name, why in changed.items()))
     waiting = [page.name for page in pages if UNRECORDED in page.text]
     if waiting:
         print(f"not recorded yet: {', '.join(waiting)}")

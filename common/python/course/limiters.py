@@ -75,7 +75,7 @@ class Limiter:
 
     @property
     def wavefronts(self) -> Optional[float]:
-        """Wavefronts a request to shared memory: 1 without conflicts, if no lane moves over 4
+        """Wavefronts per request to shared memory: 1 without conflicts, if no lane moves over 4
         bytes."""
         found = [[self.get(f"shared_{op}_{what}") for op in ("load", "store")]
                  for what in ("requests", "wavefronts")]
@@ -292,7 +292,7 @@ FIELDS: Dict[str, Tuple[str, Callable[[Limiter], str]]] = {
     "issue": ("issue slots %", lambda row: _percent(row.get("issue_percent"))),
     "lanes": ("lanes of 32", lambda row: _plain(row.get("lanes_per_instruction"), 1)),
     "warp_instructions": ("warp instructions", lambda row: _count(row.get("warp_instructions"))),
-    "shared_wavefronts": ("wavefronts a shared request", lambda row: _plain(row.wavefronts, 2)),
+    "shared_wavefronts": ("wavefronts per shared request", lambda row: _plain(row.wavefronts, 2)),
     "warps": ("warps resident %", lambda row: _percent(row.get("warps_percent"))),
     "stall": ("most waited for", most_waited_for),
     "launches": ("launches", lambda row: str(row.launches)),

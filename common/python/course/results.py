@@ -85,6 +85,9 @@ class Row:
     flags: Tuple[str, ...]
     skipped: Optional[str]
     launch: Dict[str, Any]
+    file: Optional[str] = None  # that the version is written in, and the hash of its code
+    code: Optional[str] = None
+    behind: Optional[str] = None  # what each launch came behind; files before 2026-11-22 do not say
 
     @property
     def words(self) -> str:
@@ -208,7 +211,9 @@ def _row(record: Any, where: str) -> Row:
         of_limit=get("of_limit", "number?"), l2=get("l2", "text?"),
         clock_mhz=get("clock_mhz", "number?"), verified=get("verified", "flag?"),
         flags=tuple(get("flags", "list")), skipped=get("skipped", "text?"),
-        launch=_get({"launch": None, **record}, "launch", "object?", where) or {})
+        launch=_get({"launch": None, **record}, "launch", "object?", where) or {},
+        **{key: _get({key: None, **record}, key, "text?", where)
+           for key in ("file", "code", "behind")})
     if row.role not in ROLES:
         raise ResultError(f"{where}: the role '{row.role}' is not one of {', '.join(ROLES)}")
     return row
@@ -452,7 +457,7 @@ FIELDS: Dict[str, Tuple[str, Callable[[ResultFile, Row], str]]] = {
     "bytes": ("bytes", lambda _, row: "-" if row.bytes is None else count_text(row.bytes)),
 }
 SHORT = {"% of limit": "% limit", "x previous": "x prev",  # in the terminal
-         "wavefronts a shared request": "wavefronts"}
+         "wavefronts per shared request": "wavefronts"}
 STANDARD_FIELDS = ("time", "rate", "of_limit", "x_previous", "check")
 
 
