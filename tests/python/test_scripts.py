@@ -192,7 +192,7 @@ class ScriptTest(unittest.TestCase):
             shutil.copy(ROOT / name, self.root / name)
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
-        for module in ("__init__", "machine", "install", "build", "chapters", "options",
+        for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
                        "mutants"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         self.write("common/plot", PLOT)
@@ -698,7 +698,8 @@ class RecordTest(ScriptTest):
 
     def test_record_installs_result_and_plot(self) -> None:
         out = self.run_script("chapters/run", "01", "--record", patch=GPU)
-        self.assertRegex(out, r"--commit [0-9a-f]+ --source-hash [0-9a-f]{64} --record")
+        self.assertRegex(out, r"--commit [0-9a-f]+ --source-hash [0-9a-f]{64} "
+                              r"--code 01_one:[0-9a-f]{16},02_two:[0-9a-f]{16} --record")
         recorded = json.loads((self.chapter / "results" / "h200.json").read_text())
         self.assertEqual(recorded["environment"]["build_type"], "Release")
         self.assertTrue((self.chapter / "results" / "h200-sequence.svg").exists())
