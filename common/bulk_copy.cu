@@ -11,7 +11,7 @@ namespace {
 namespace ptx = cuda::ptx;
 
 constexpr int block_size = 128;
-constexpr int tile = 8 * block_size;  // floats: two float4 a thread
+constexpr int tile = 8 * block_size;  // floats: two float4 per thread
 constexpr int tile_bytes = tile * 4;
 constexpr int blocks_per_sm = 10;  // 10 x 4 KiB = 40 KiB in flight per SM
 

@@ -119,7 +119,7 @@ __global__ void copy_kernel(const float* in, float* out, std::int64_t n) {
   }
 }
 
-/// Blocks for n floats, four a thread.
+/// Blocks for n floats, four per thread.
 unsigned grid_of_vectors(std::int64_t n) {
   return static_cast<unsigned>((n + 4 * block_size - 1) / (4 * block_size));
 }

@@ -9,7 +9,7 @@
 namespace course {
 namespace {
 
-/// "4.00" sectors or wavefronts a request; "-" where there was none.
+/// "4.00" sectors or wavefronts per request; "-" where there was none.
 std::string per_request(const Requests& r) {
   if (r.requests == 0) return "-";
   char text[32];

@@ -24,7 +24,7 @@ struct Result {
   Type type = Type::f32;
   Input input = Input::random;
   Size size;
-  std::vector<double> seconds;  ///< per launch, one a sample; empty unless measured
+  std::vector<double> seconds;  ///< per launch, one per sample; empty unless measured
   std::string mode = "graph";   ///< or "launch", "host" (nothing hidden), or "naive", as others do
   std::optional<Behind> behind;
   double behind_s = 0;                 ///< of what a launch comes behind: taken off each of seconds

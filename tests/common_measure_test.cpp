@@ -390,7 +390,7 @@ TEST(Measure, ReadsTheShapeOfALaunch) {
   ASSERT_TRUE(copy.row.shape().has_value());
   const course::LaunchShape& shape = *copy.row.shape();
   EXPECT_EQ(shape.kernels, 1);
-  // 16 bytes a thread: however the blocks are cut, 2^18 threads
+  // 16 bytes per thread: however the blocks are cut, 2^18 threads
   EXPECT_EQ(std::int64_t{shape.grid.x} * shape.block.x, 1 << 18);
   EXPECT_EQ(shape.grid.y * shape.grid.z * shape.block.y * shape.block.z, 1u);
   EXPECT_GT(shape.registers, 0);

@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
     std::printf("FAILED: %d of %d sums are wrong, so no time is shown\n", wrong, n);
     return 1;
   }
-  const int half_l2 = std::min(n, std::max(l2_bytes, 1 << 20) / 2 / 12);  // 12 bytes an element
+  const int half_l2 = std::min(n, std::max(l2_bytes, 1 << 20) / 2 / 12);  // 12 bytes per element
   const double in_l2 = event_seconds(half_l2, 200);
   const double one_short = host_seconds(least, true);
   const double no_wait = host_seconds(n, false);

@@ -92,7 +92,7 @@ void print_gpu(int gpu) {
     std::printf("  %-38s %s\n", ability.name, attribute_of(ability.attribute, gpu) ? "yes" : "no");
   }
 
-  // Memory of GPUs moves data twice a clock, on every line of the bus.
+  // Memory of GPUs moves data twice per clock, on every line of the bus.
   const double kilohertz = attribute_of(cudaDevAttrMemoryClockRate, gpu);
   const double bus_bytes = attribute_of(cudaDevAttrGlobalMemoryBusWidth, gpu) / 8.0;
   const double gigabytes = 2 * kilohertz * 1e3 * bus_bytes / 1e9;

@@ -1,7 +1,7 @@
 // Idea: start only as many threads as fit on the GPU at once; each strides over the array by the
 //   size of the grid.
 // Predicts: no blocks to start and retire while the kernel runs, and the index arithmetic is paid
-//   once a thread. The bytes in flight stay what they were, 16 KiB per SM, so the memory should
+//   once per thread. The bytes in flight stay what they were, 16 KiB per SM, so the memory should
 //   hardly notice.
 // Still wrong: an iteration's loads wait for the store before them to be issued. Still 16 KiB in
 //   flight. Next: 04.

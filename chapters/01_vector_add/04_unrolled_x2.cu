@@ -1,4 +1,4 @@
-// Idea: two elements a thread, and all four loads before the first addition.
+// Idea: two elements per thread, and all four loads before the first addition.
 // Predicts: 2048 threads x 16 bytes = 32 KiB in flight per SM, twice as much as before. If bytes in
 //   flight are what is missing, this is the step that pays.
 // Still wrong: the rule of thumb for an H200 says about 48 KiB. Next: 05.

@@ -1,7 +1,7 @@
-// Idea: four elements a thread instead of two; nothing else changes.
+// Idea: four elements per thread instead of two; nothing else changes.
 // Predicts: 64 KiB in flight per SM, above the 48 KiB that the memory should need. The gain must be
 //   small from here.
-// Still wrong: eight load instructions and eight address calculations a thread for 32 bytes of
+// Still wrong: eight load instructions and eight address calculations per thread for 32 bytes of
 //   input. Next: 06.
 #include <cuda_runtime.h>
 

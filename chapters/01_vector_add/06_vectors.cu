@@ -10,8 +10,8 @@ namespace vectors {
 
 constexpr int block_size = 256;
 
-/// c[i] = a[i] + b[i], four elements a thread. The arrays are aligned to 16 bytes; the last thread
-/// adds the 0-3 elements that fill no float4.
+/// c[i] = a[i] + b[i], four elements per thread. The arrays are aligned to 16 bytes; the last
+/// thread adds the 0-3 elements that fill no float4.
 __global__ void add_vector(const float* a, const float* b, float* c, std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
   if (4 * i + 4 <= n) {

@@ -1,5 +1,5 @@
 // The record, after the readable ladder ended. Needs compute capability 9.0; see chapter 09.
-// Idea: the SM's copy engine moves whole tiles into shared memory, so that we can choose the bytes
+// Idea: the SM's TMA unit moves whole tiles into shared memory, so that we can choose the bytes
 //   in flight: 6 blocks x 2 x 4 KiB = 48 KiB per SM. And the L2 cache is told to keep what was
 //   read, so that it writes the results back sooner.
 // Predicts: 48 KiB just saturate the memory; less starves it, more disturbs it (07). The hint may
@@ -15,7 +15,7 @@ namespace limit {
 namespace ptx = cuda::ptx;
 
 constexpr int block_size = 256;
-constexpr int tile = 4 * block_size;  // floats: one float4 a thread
+constexpr int tile = 4 * block_size;  // floats: one float4 per thread
 constexpr int tile_bytes = tile * static_cast<int>(sizeof(float));
 constexpr int blocks_per_sm = 6;
 
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(block_size)
   }
   if (t == 0) {
     ptx::mbarrier_init(&arrived, 1);
-    // The copy engine must see the barrier before it counts on it.
+    // The TMA unit must see the barrier before it counts on it.
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &arrived,
                                    2 * tile_bytes);

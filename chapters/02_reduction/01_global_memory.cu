@@ -1,7 +1,8 @@
 // Idea: neighbours pair up. One thread adds one pair and writes the sum to an array half as long;
 //   the next launch does the same to that array, until one number is left. Blocks cannot wait for
 //   each other, so the end of a launch is the barrier.
-// Predicts: 4 + 2 bytes a float, then half of it, then a quarter: 12 in all, where 4 are needed. At
+// Predicts: 4 + 2 bytes per float, then half of it, then a quarter: 12 in all, where 4 are needed.
+// At
 //   best a third of the limit, and log2(n) launches.
 // Still wrong: every partial sum goes to global memory only to be fetched back. Next: 02.
 #include <cuda_runtime.h>

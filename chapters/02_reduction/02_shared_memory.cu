@@ -1,6 +1,7 @@
 // Idea: a block keeps its partial sums in shared memory and writes one number. A pass shrinks the
 //   array by the block size instead of by 2.
-// Predicts: 4 + 4/256 bytes a float, 4.03 in all: a third of the traffic of 01. If memory were all
+// Predicts: 4 + 4/256 bytes per float, 4.03 in all: a third of the traffic of 01. If memory were
+// all
 //   that counts, this were the limit.
 // Still wrong: each step of the tree asks every thread for a remainder, a sequence of instructions,
 //   and leaves its few adding lanes spread over all warps. Next: 03.
@@ -13,7 +14,7 @@ namespace shared_memory {
 
 constexpr int block_size = 256;
 
-/// out[b] = the sum of block b's elements of in, one a thread. Dynamic shared memory: one T a
+/// out[b] = the sum of block b's elements of in, one per thread. Dynamic shared memory: one T per
 /// thread. blockDim.x is a power of two.
 template <class T>
 __global__ void reduce_blocks(const T* in, T* out, std::int64_t n) {

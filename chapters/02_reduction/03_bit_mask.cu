@@ -12,7 +12,7 @@ namespace bit_mask {
 
 constexpr int block_size = 256;
 
-/// out[b] = the sum of block b's elements of in, one a thread. Dynamic shared memory: one T a
+/// out[b] = the sum of block b's elements of in, one per thread. Dynamic shared memory: one T per
 /// thread. blockDim.x is a power of two.
 template <class T>
 __global__ void reduce_blocks(const T* in, T* out, std::int64_t n) {

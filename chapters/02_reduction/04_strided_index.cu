@@ -1,6 +1,6 @@
 // Idea: thread t adds entry 2 * stride * t, so that the adding lanes stand side by side: a warp
 //   adds with all its lanes or not at all, until one warp is left.
-// Predicts: 12 adding warp-steps a block instead of 47.
+// Predicts: 12 adding warp-steps per block instead of 47.
 // Still wrong: neighbouring lanes now read entries 2 * stride apart, and those fall into the same
 //   banks of the shared memory: up to 8 in a row. Next: 05.
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@ namespace strided_index {
 
 constexpr int block_size = 256;
 
-/// out[b] = the sum of block b's elements of in, one a thread. Dynamic shared memory: one T a
+/// out[b] = the sum of block b's elements of in, one per thread. Dynamic shared memory: one T per
 /// thread. blockDim.x is a power of two.
 template <class T>
 __global__ void reduce_blocks(const T* in, T* out, std::int64_t n) {

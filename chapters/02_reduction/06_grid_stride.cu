@@ -1,5 +1,6 @@
 // Idea: start only as many blocks as fit on the GPU at once, and large ones. Each thread first adds
-//   up its share of the array in a register; the tree runs once a block, not once every 256 floats.
+//   up its share of the array in a register; the tree runs once per block, not once every 256
+//   floats.
 // Predicts: the tree's cost vanishes for large n; two launches, and a few hundred partial sums.
 // Also: one block must be able to add up what all blocks leave. So a block has 1024 threads, and
 //   their number is known to the compiler (static shared memory); and no loop on the host is left.

@@ -1,4 +1,4 @@
-// Idea: four loads of 16 bytes a thread, all of them before the first addition.
+// Idea: four loads of 16 bytes per thread, all of them before the first addition.
 // Predicts: 2048 threads x 64 bytes, 128 KiB in flight per SM instead of 32: chapter 01 says that
 //   48 are enough, so the memory should be the limit now.
 // Still wrong: the second launch finds one block's worth of work, and the GPU starts and ends a

@@ -63,8 +63,8 @@ __device__ T block_sum(T x) {
   return t < 32 ? warp_sum(t < block_size / 32 ? s[t] : T{0}) : T{0};
 }
 
-/// This thread's share of tiles first, first + step, ... of in: `unroll` vectors a tile, all loads
-/// before the first sum. Only the array's last tile may not be full.
+/// This thread's share of tiles first, first + step, ... of in: `unroll` vectors per tile, all
+/// loads before the first sum. Only the array's last tile may not be full.
 template <int block_size, int unroll, class T>
 __device__ T sum_of_tiles(const T* in, std::int64_t n, std::int64_t first, std::int64_t step) {
   constexpr int tile = block_size * unroll * 4;

@@ -74,7 +74,7 @@ class Sum : public course::Problem {
 };
 
 /// The sum as version 09 may give it: an atomic addition of floats in global memory takes
-/// denormals, arguments and results, for zero (PTX ISA, "atom"). There is one a block of 1024
+/// denormals, arguments and results, for zero (PTX ISA, "atom"). There is one per block of 1024
 /// threads.
 class SumByAtomics : public Sum<float> {
  public:

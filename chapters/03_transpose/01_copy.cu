@@ -1,7 +1,7 @@
 // Not a transposition: the ceiling. Whoever transposes reads and writes each element once, as a
 //   copy does.
 // Idea: one thread copies one float, neighbouring threads neighbouring floats.
-// Predicts: chapter 01 says it: one load of 4 bytes a thread, 8 KiB in flight per SM, too little.
+// Predicts: chapter 01 says it: one load of 4 bytes per thread, 8 KiB in flight per SM, too little.
 // Still wrong: that. Next: 02, the ceiling to measure by.
 #include <cuda_runtime.h>
 

@@ -10,7 +10,7 @@ namespace copy_vectors {
 
 constexpr int block_size = 256;
 
-/// out[i] = in[i], four elements a thread. The arrays are aligned to 16 bytes; the last thread
+/// out[i] = in[i], four elements per thread. The arrays are aligned to 16 bytes; the last thread
 /// copies the 0-3 elements that fill no float4.
 __global__ void copy(const float* in, float* out, std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;

@@ -10,7 +10,7 @@
 
 namespace coalesced_reads {
 
-constexpr int tile = 32;  // a block moves tile x tile elements, one a thread
+constexpr int tile = 32;  // a block moves tile x tile elements, one per thread
 
 /// out = in transposed. in: rows x cols, out: cols x rows, both row by row.
 __global__ void transpose_elements(const float* in, float* out, std::int64_t rows,

@@ -9,7 +9,7 @@
 
 namespace padded {
 
-constexpr int tile = 32;  // a block moves tile x tile elements, one a thread
+constexpr int tile = 32;  // a block moves tile x tile elements, one per thread
 
 /// out = in transposed. in: rows x cols, out: cols x rows, both row by row.
 __global__ void transpose_tiles(const float* in, float* out, std::int64_t rows, std::int64_t cols) {

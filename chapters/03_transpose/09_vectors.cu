@@ -11,7 +11,7 @@ namespace vectors_transposed {
 
 constexpr int tile = 64;                     // a block moves tile x tile elements,
 constexpr int groups = tile / 4;             // in groups of four,
-constexpr int block_size = groups * groups;  // 4 x 4 a thread
+constexpr int block_size = groups * groups;  // 4 x 4 per thread
 
 /// Where group g of the tile's column c lies in its row of shared memory. Without it, the eight
 /// lanes of a 16-byte store, four columns apart, would meet in the same four banks.

@@ -48,7 +48,7 @@ __device__ void store(float4* to, float4 v) {
 /// Where group g of the tile's column c lies in its row of shared memory, as in 09.
 __device__ int place(int c, int g) { return g ^ (c / 4 % 8); }
 
-/// out = in transposed, a tile of tile_rows x 64 a block. in: rows x cols, out: cols x rows, both
+/// out = in transposed, a tile of tile_rows x 64 per block. in: rows x cols, out: cols x rows, both
 /// row by row and aligned to 16 bytes; rows and cols are multiples of four.
 template <int tile_rows, Cache cache>
 __global__ void __launch_bounds__(tile_rows / 4 * across)

@@ -1,9 +1,9 @@
 // Idea: three steps lift the limit of one block. Every block scans its own tile and stores the
 //   tile's sum; the sums are scanned in the same way, level by level; then every tile gets added
 //   what comes before it.
-// Predicts: any n, all SMs. 16 bytes an element move instead of 8: the second pass reads and
+// Predicts: any n, all SMs. 16 bytes per element move instead of 8: the second pass reads and
 //   writes everything again.
-// Still wrong: ten additions an element, one a step, with a barrier each; two would do.
+// Still wrong: ten additions per element, one per step, with a barrier each; two would do.
 #include <cuda_runtime.h>
 
 #include <cstddef>

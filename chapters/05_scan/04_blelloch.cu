@@ -1,7 +1,7 @@
 // Idea: a tree, up and down (Blelloch, 1990). Up: each node becomes the sum of its half of the
 //   tile. Down: each node hands what comes before it to its left child, and that plus the left
 //   child's sum to the right one.
-// Predicts: two additions an element instead of ten; twice as many steps.
+// Predicts: two additions per element instead of ten; twice as many steps.
 // Still wrong: the nodes of a level stand a power of two apart, and so in few banks: up to 32 lanes
 //   want the same one. And most threads have nothing to do in most steps.
 #include <cuda_runtime.h>

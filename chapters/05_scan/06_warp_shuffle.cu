@@ -1,6 +1,6 @@
 // Idea: a warp scans its 32 elements by shuffles, with no shared memory and no barrier; one warp
 //   scans the sums of the warps; then every warp adds what comes before it.
-// Predicts: two barriers a tile instead of 23. Five additions an element again, not two: lanes
+// Predicts: two barriers per tile instead of 23. Five additions per element again, not two: lanes
 //   that would wait for the others add instead, at no cost.
 // Still wrong: a tile of 1024 elements is little for what it costs: two barriers, two trips to the
 //   memory, one after the other.

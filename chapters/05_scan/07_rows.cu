@@ -1,7 +1,7 @@
 // Idea: a warp takes eight rows of 32 elements, all loaded before the first is scanned. A tile has
 //   4096 elements, and its barriers serve four times as many.
 // Predicts: eight loads in flight a thread; a quarter of the tiles, of their barriers and of the
-//   sums. Near the rate that 16 bytes an element allow.
+//   sums. Near the rate that 16 bytes per element allow.
 // Also: blocks of 512 threads instead of 1024. Eight rows wait in registers, and the smaller block
 //   may have twice as many of them for each thread.
 // Still wrong: those 16 bytes. The first pass writes all results, only for the second to read them

@@ -1,6 +1,6 @@
 // Idea: one pass. A block scans its tile in registers, waits until the block before has published
 //   the sum of everything up to its end, adds its own tile's sum, publishes that, and stores.
-// Predicts: read once, write once: 8 bytes an element, the least there is. But the tiles form a
+// Predicts: read once, write once: 8 bytes per element, the least there is. But the tiles form a
 //   chain: each link is a trip through the L2 cache there and back, one after the other.
 // Still wrong: that chain. 2^28 elements are 65536 links, and no GPU is fast at doing one thing
 //   after the other.

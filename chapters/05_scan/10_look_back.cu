@@ -3,8 +3,9 @@
 //   that knows it all (Merrill and Garland, 2016: decoupled look-back).
 // Predicts: nobody waits for a chain, only for the tiles in front to be loaded; a look at 32 tiles
 //   costs one trip to the L2 cache.
-// Still wrong: 4096 elements a tile, and so (our reading) more looks than the L2 cache answers in
-//   time.
+// Still wrong: while a block waits, for late tiles in front of it (our guess) or for the L2 cache,
+// it
+//   loads nothing, and its tile is only 16 KiB.
 #include <cuda_runtime.h>
 
 #include <cstddef>

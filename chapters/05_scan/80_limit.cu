@@ -95,7 +95,7 @@ __device__ void arrive(std::uint64_t* barrier) {
   ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cta, ptx::space_shared, barrier);
 }
 
-/// One tile on its way through the block. Each barrier completes once a round.
+/// One tile on its way through the block. Each barrier completes once per round.
 template <class T, int rows>
 struct Stage {
   static constexpr int tile = group * rows * Vector<T>::size;  // elements
@@ -311,7 +311,7 @@ __device__ void scan_tiles(Ring<T, rows, stages>& ring, T* out, std::int64_t n, 
       const int end = min((warp + 1) * part * size, count);
       for (int i = warp * part * size + lane; i < end; i += 32) to[i] = results[i];
     }
-    ptx::fence_proxy_async(ptx::space_shared);  // before the copy engine writes to the same place
+    ptx::fence_proxy_async(ptx::space_shared);  // before the TMA unit writes to the same place
     arrive(&stage.free);
   }
 }

@@ -1,7 +1,7 @@
 // Idea: a thread a body. It walks over all bodies, adds up how each of them pulls, and writes one
 //   acceleration. A body is a structure, as a C++ program would have it.
 // Predicts: all lanes of a warp read the same body at the same time: one address for 32 lanes,
-//   and the caches serve almost all of it. Some 22 instructions an interaction.
+//   and the caches serve almost all of it. Some 22 instructions per interaction.
 // Still wrong: 16 of them are arithmetic. The values of a body are loaded one by one, and 12 of
 //   its 28 bytes, the velocity, are in the way. Next: 02.
 #include <cuda_runtime.h>
@@ -17,7 +17,7 @@ struct Body {
   float x, y, z, vx, vy, vz, m;
 };
 
-/// acceleration[i] = {ax, ay, az, 0} of body i, one a thread.
+/// acceleration[i] = {ax, ay, az, 0} of body i, one per thread.
 __global__ void accelerate_bodies(const Body* bodies, float4* acceleration, int n,
                                   float softening2) {
   const int i = blockIdx.x * block_size + threadIdx.x;

@@ -1,8 +1,8 @@
 // Idea: an array for each of x, y, z and the mass; what the sum does not need stays away.
 // Predicts: little. Side by side in memory are now the values of neighbouring bodies, and a warp
 //   reads those of one body at a time. Four arrays are also four addresses to move along, where
-//   there was one: some 24 instructions an interaction.
-// Still wrong: still four loads an interaction. Next: 03.
+//   there was one: some 24 instructions per interaction.
+// Still wrong: still four loads per interaction. Next: 03.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace structure_of_arrays {
 
 constexpr int block_size = 256;
 
-/// acceleration[i] = {ax, ay, az, 0} of body i, one a thread.
+/// acceleration[i] = {ax, ay, az, 0} of body i, one per thread.
 __global__ void accelerate_bodies(const float* xs, const float* ys, const float* zs,
                                   const float* masses, float4* acceleration, int n,
                                   float softening2) {

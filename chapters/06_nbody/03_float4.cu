@@ -1,5 +1,5 @@
 // Idea: position and mass of a body are a float4, so that one load of 16 bytes brings all of it.
-// Predicts: one load instead of four, one address instead of four: some 19 to 20 instructions an
+// Predicts: one load instead of four, one address instead of four: some 19 to 20 instructions per
 //   interaction.
 // Still wrong: every warp fetches every body through the L1 cache by itself, and waits for it.
 //   Next: 04.
@@ -11,7 +11,7 @@ namespace float4_loads {
 
 constexpr int block_size = 256;
 
-/// acceleration[i] = {ax, ay, az, 0} of body i, one a thread. A body is {x, y, z, mass}.
+/// acceleration[i] = {ax, ay, az, 0} of body i, one per thread. A body is {x, y, z, mass}.
 __global__ void accelerate_bodies(const float4* bodies, float4* acceleration, int n,
                                   float softening2) {
   const int i = blockIdx.x * block_size + threadIdx.x;

@@ -1,4 +1,4 @@
-// Idea: a block copies 256 bodies, a tile, into shared memory, one a thread; all its threads walk
+// Idea: a block copies 256 bodies, a tile, into shared memory, one per thread; all its threads walk
 //   over the tile; then the next one.
 // Predicts: 256 times fewer loads from global memory, and loads that answer sooner. The number of
 //   instructions hardly changes: if the time does, 03 was waiting.
@@ -13,7 +13,7 @@ namespace shared_tile {
 
 constexpr int block_size = 256;
 
-/// acceleration[i] = {ax, ay, az, 0} of body i, one a thread. A body is {x, y, z, mass}.
+/// acceleration[i] = {ax, ay, az, 0} of body i, one per thread. A body is {x, y, z, mass}.
 __global__ void accelerate_bodies(const float4* bodies, float4* acceleration, int n,
                                   float softening2) {
   __shared__ float4 tile[block_size];

@@ -1,6 +1,6 @@
 // Idea: every tile is full, because what is missing in the last one is filled up with bodies of
 //   no mass. So the walk has a length that the compiler knows, and is unrolled 32 times.
-// Predicts: 18.1 instructions an interaction instead of 19.25: without most of the loop's own.
+// Predicts: 18.1 instructions per interaction instead of 19.25: without most of the loop's own.
 // Still wrong: one load from shared memory serves one interaction. Next: 06.
 #include <cuda_runtime.h>
 
@@ -10,7 +10,7 @@ namespace unrolled {
 
 constexpr int block_size = 256;
 
-/// acceleration[i] = {ax, ay, az, 0} of body i, one a thread. A body is {x, y, z, mass}.
+/// acceleration[i] = {ax, ay, az, 0} of body i, one per thread. A body is {x, y, z, mass}.
 __global__ void accelerate_bodies(const float4* bodies, float4* acceleration, int n,
                                   float softening2) {
   __shared__ float4 tile[block_size];

@@ -12,7 +12,7 @@ namespace bodies_per_thread {
 constexpr int block_size = 256;
 constexpr int per_thread = 4;
 
-/// acceleration[i] = {ax, ay, az, 0} of body i, four a thread, block_size apart. A body is {x, y,
+/// acceleration[i] = {ax, ay, az, 0} of body i, four per thread, block_size apart. A body is {x, y,
 /// z, mass}.
 __global__ void accelerate_bodies(const float4* bodies, float4* acceleration, int n,
                                   float softening2) {

@@ -25,7 +25,7 @@ __device__ float reciprocal_root(float x) {
 #endif
 }
 
-/// acceleration[i] = {ax, ay, az, 0} of body i, four a thread, block_size apart. A body is {x, y,
+/// acceleration[i] = {ax, ay, az, 0} of body i, four per thread, block_size apart. A body is {x, y,
 /// z, mass}.
 __global__ void accelerate_bodies(const float4* bodies, float4* acceleration, int n,
                                   float softening2) {

@@ -1,5 +1,5 @@
 // The record, after the readable ladder ended.
-// Idea: eight bodies a thread, so that a load serves eight interactions; as many blocks as fit on
+// Idea: eight bodies per thread, so that a load serves eight interactions; as many blocks as fit on
 //   the GPU, each with the same number of tiles, and smaller ones where there are few bodies. And
 //   the tile holds {mass, x, y, z}, so that x of i and x of j come to stand in registers of
 //   different banks (odd and even numbers).

@@ -2,7 +2,7 @@
 // Idea: body i pulls j as j pulls i, so that distance, root and cube serve two interactions. Lane
 //   l of a warp meets body l + step of 32; the sum of a body j moves on to the lane that meets it
 //   next, by a shuffle, and after 32 steps it is added to the result in global memory.
-// Predicts: 17.6 instructions a pair, six of them with three registers: 21.7 clocks, or 10.9 an
+// Predicts: 17.6 instructions per pair, six of them with three registers: 21.7 clocks, or 10.9 per
 //   interaction: 1.38 times as fast as 80.
 // The price: sums of several blocks meet in an order that nobody fixes: the last bits may differ.
 #include <cuda_runtime.h>

@@ -109,7 +109,7 @@ double lanes(int capability, course::Type type) {
 /// An SM starts 4 instructions of a warp a clock, so 128 of a lane.
 double issue_slots() { return 4 * 32; }
 
-/// The rate of so many interactions a clock and SM.
+/// The rate of so many interactions per clock and SM.
 Limit limit_of(const Anchors& anchors, const Problem& problem, double per_clock, const char* name,
                const char* why) {
   const Problem::Work work = problem.work();
@@ -117,7 +117,7 @@ Limit limit_of(const Anchors& anchors, const Problem& problem, double per_clock,
   const double rate = per_clock * anchors.sm_count * anchors.clock_mhz * 1e6 * each / work.scale;
   char how[200];
   std::snprintf(how, sizeof how,
-                "derived: %s; %.2f interactions a clock on each of %d SMs at %.0f MHz", why,
+                "derived: %s; %.2f interactions per clock on each of %d SMs at %.0f MHz", why,
                 per_clock, anchors.sm_count, anchors.clock_mhz);
   return {name, rate, work.unit, how};
 }

@@ -1,5 +1,5 @@
 // The third way to choose the bytes in flight: bulk copies, whose count depends on shared memory
-// alone. The kernel of 80_limit with 128 threads a block; k resident blocks hold 8 x k KiB. Needs
+// alone. The kernel of 80_limit with 128 threads per block; k resident blocks hold 8 x k KiB. Needs
 // compute capability 9.0.
 #include <cuda_runtime.h>
 

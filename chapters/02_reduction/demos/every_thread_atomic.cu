@@ -1,4 +1,4 @@
-// Atomics to one address: one a thread, one a warp, one a block.
+// Atomics to one address: one per thread, one per warp, one per block.
 //
 // An address takes one atomic after the other, so their number decides.
 //

@@ -67,7 +67,7 @@ __device__ float block_sum(const float* in, int n, int first_block, int step_blo
   return x;
 }
 
-/// out[b] = the sum of what block b strides over: one pass a launch.
+/// out[b] = the sum of what block b strides over: one pass per launch.
 __global__ void reduce_pass(const float* in, float* out, int n) {
   const float x = block_sum(in, n, blockIdx.x, gridDim.x);
   if (threadIdx.x == 0) out[blockIdx.x] = x;

@@ -11,7 +11,7 @@ namespace exercise {
 
 constexpr int block_size = 256;
 
-/// out[b] = the largest of block b's elements of in, one a thread.
+/// out[b] = the largest of block b's elements of in, one per thread.
 __global__ void reduce_blocks(const float* in, float* out, std::int64_t n) {
   __shared__ float s[block_size];
   const unsigned t = threadIdx.x;

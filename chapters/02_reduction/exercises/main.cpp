@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   }
   if (EXERCISE == 3) {
     exercise.reference = course::row("10_single_pass", "the last block adds up", single_pass::sum);
-    // Around a tile, around the size that is measured, and many tiles a block.
+    // Around a tile, around the size that is measured, and many tiles per block.
     sizes.insert(sizes.end(),
                  {2047, 2048, 2049, 16383, 16384, 16385, 1048575, 1048576, 1048577, 5000011});
     exercise.size = {{{"n", 1 << 20}}};

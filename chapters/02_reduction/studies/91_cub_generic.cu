@@ -55,6 +55,9 @@ cudaError_t index_of_minimum(void* workspace, std::size_t& workspace_bytes, cons
   char* const rest = workspace == nullptr ? nullptr : static_cast<char*>(workspace) + front;
   std::size_t bytes = workspace_bytes - front;
   if (workspace != nullptr && workspace_bytes < front) return cudaErrorInvalidValue;
+  if (reinterpret_cast<std::uintptr_t>(workspace) % alignof(float) != 0) {
+    return cudaErrorInvalidValue;  // the smallest value is written there
+  }
   if (workspace != nullptr && n == 0) return cudaMemsetAsync(out, 0, sizeof *out, stream);
   const cudaError_t error =
       cub::DeviceReduce::ArgMin(rest, bytes, thrust::make_transform_iterator(in, NanAsInfinity{}),

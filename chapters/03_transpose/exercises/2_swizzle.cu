@@ -7,7 +7,7 @@
 
 namespace exercise {
 
-constexpr int tile = 32;  // a block moves tile x tile elements, one a thread
+constexpr int tile = 32;  // a block moves tile x tile elements, one per thread
 
 /// Where element `column` of row `row` of the tile lies in s[row]: 0 to 31, each once in a row.
 __device__ int place(int row, int column) {

@@ -57,7 +57,7 @@ __global__ void scan_two_buffers(const int* in, int* out) {
   out[t] = s[from][t];
 }
 
-/// One buffer, two barriers a step: all have read before anybody writes.
+/// One buffer, two barriers per step: all have read before anybody writes.
 __global__ void scan_two_barriers(const int* in, int* out) {
   __shared__ int s[n];
   const int t = threadIdx.x;

@@ -62,7 +62,7 @@ __device__ void hand_on(int k, int blocks, unsigned* flags, unsigned* last,
   if (k == blocks - 1) *last = before + 1;
 }
 
-/// flags: one a block, all zero.
+/// flags: one per block, all zero.
 template <Numbers numbers>
 __global__ void run_chain(unsigned* flags, unsigned* next, unsigned* last,
                           unsigned* waited_in_vain) {

@@ -49,7 +49,7 @@ static Version scan_alone() {
 }
 
 #ifdef SIMT
-/// The CPU backend has no times, but it can count bytes: 8 an element and those of the blocks that
+/// The CPU backend has no times, but it can count bytes: 8 per element and those of the blocks that
 /// ask for others' words, again and again; 12 or more where the input is read twice. \returns the
 /// exit code: 1 for too many.
 static int judge_bytes(const course::Exercise& exercise, double most) {
@@ -61,7 +61,7 @@ static int judge_bytes(const course::Exercise& exercise, double most) {
   const auto sectors = counts.global_loads.units + counts.global_stores.units;
   const double bytes = 32.0 * static_cast<double>(sectors) / static_cast<double>(problem->n());
   char text[120];
-  std::snprintf(text, sizeof text, "%.1f bytes an element move, and it takes at most %.1f", bytes,
+  std::snprintf(text, sizeof text, "%.1f bytes per element move, and it takes at most %.1f", bytes,
                 most);
   if (bytes > most) return course::not_yet(text);
   std::printf("%s: so far so good\n", text);

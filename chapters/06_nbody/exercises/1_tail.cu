@@ -10,7 +10,7 @@ namespace exercise {
 
 constexpr int block_size = 256;
 
-/// acceleration[i] = {ax, ay, az, 0} of body i, one a thread. A body is {x, y, z, mass}.
+/// acceleration[i] = {ax, ay, az, 0} of body i, one per thread. A body is {x, y, z, mass}.
 __global__ void accelerate_bodies(const float4* bodies, float4* acceleration, int n,
                                   float softening2) {
   __shared__ float4 tile[block_size];

@@ -10,7 +10,7 @@ namespace exercise {
 
 constexpr int block_size = 256;
 
-/// result[i] = {ax, ay, az, potential} of body i, one a thread. A body is {x, y, z, mass}.
+/// result[i] = {ax, ay, az, potential} of body i, one per thread. A body is {x, y, z, mass}.
 __global__ void accelerate_bodies(const float4* bodies, float4* result, int n, float softening2) {
   __shared__ float4 tile[block_size];
   const int t = threadIdx.x;
@@ -19,7 +19,7 @@ __global__ void accelerate_bodies(const float4* bodies, float4* result, int n, f
   float ax = 0, ay = 0, az = 0, potential = 0;
   for (int first = 0; first < n; first += block_size) {
     const int count = min(block_size, n - first);
-    // FILL ME IN: the block copies bodies first, first + 1, ... into its tile, one a thread. And
+    // FILL ME IN: the block copies bodies first, first + 1, ... into its tile, one per thread. And
     // two barriers, each in its place.
     for (int j = 0; j < count; ++j) {
       const float4 other = tile[j];

@@ -1,7 +1,7 @@
 // Idea: steps 03, 05 and 08 in double, to see which of them still matter.
 // Predicts: an SM of an H200 has 64 lanes for double, half as many as for float. MUFU only
 //   guesses the root, right to some 20 bits; multiply-adds improve it. 16 to 18 instructions in
-//   double, so at most 4 interactions a clock and SM: loads and loops fit in between.
+//   double, so at most 4 interactions per clock and SM: loads and loops fit in between.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -59,7 +59,7 @@ __global__ void accelerate_from_global(const Body* bodies, Vector* acceleration,
   acceleration[i] = {ax, ay, az, 0};
 }
 
-/// acceleration[i], per_thread bodies a thread, block_size apart, tile by tile.
+/// acceleration[i], per_thread bodies per thread, block_size apart, tile by tile.
 template <int per_thread, bool fast>
 __global__ void accelerate_by_tiles(const Body* bodies, Vector* acceleration, int n,
                                     double softening2) {
@@ -133,8 +133,8 @@ cudaError_t shared_tile(const Body* bodies, Vector* acceleration, std::int64_t n
   return cudaGetLastError();
 }
 
-/// The same with two bodies a thread and a root that leaves out the special cases: softening^2 and
-/// the squares of all distances lie between 2^-1000 and 2^1000.
+/// The same with two bodies per thread and a root that leaves out the special cases: softening^2
+/// and the squares of all distances lie between 2^-1000 and 2^1000.
 cudaError_t fast_root(const Body* bodies, Vector* acceleration, std::int64_t n, double softening,
                       cudaStream_t stream) {
   if (refused(bodies, acceleration, n, softening)) return cudaErrorInvalidValue;

@@ -116,7 +116,7 @@ def _heading(axes: Any, above: float, text: str) -> None:
 # Groups of four floats: 09
 
 def _quarters(axes: Any, place: Place, kind: str) -> None:
-    """One request of 16 bytes a lane: 32 lanes and 8 groups of four banks; turns by quarter. In
+    """One request of 16 bytes per lane: 32 lanes and 8 groups of four banks; turns by quarter. In
     the cells: a store's columns of the tile, a load's groups, which run with the lanes."""
 
     def label(lane: int) -> int:

@@ -1,6 +1,6 @@
-// Exercise 3, solved: three elements a thread, and every load before the first store. The compiler
-// may not move a load over a store that could change what it reads, so the order has to be written
-// down.
+// Exercise 3, solved: three elements per thread, and every load before the first store. The
+// compiler may not move a load over a store that could change what it reads, so the order has to be
+// written down.
 #include <cuda_runtime.h>
 
 #include <cstdint>

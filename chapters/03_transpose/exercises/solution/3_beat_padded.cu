@@ -1,5 +1,5 @@
-// Exercise 3, solved: four elements a thread, eight rows apart, and a block of 256 threads instead
-// of 1024.
+// Exercise 3, solved: four elements per thread, eight rows apart, and a block of 256 threads
+// instead of 1024.
 #include <cuda_runtime.h>
 
 #include <cstdint>

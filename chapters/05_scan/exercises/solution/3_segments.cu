@@ -10,7 +10,7 @@
 
 namespace exercise {
 
-constexpr int block_size = 384;  // with two blocks an SM: 80 registers a thread, not 64
+constexpr int block_size = 384;  // with two blocks per SM: 80 registers per thread, not 64
 constexpr int warps = block_size / 32;
 constexpr int rows = 8;                      // of 32 vectors that a warp scans, one after the other
 constexpr int tile = block_size * rows * 4;  // elements

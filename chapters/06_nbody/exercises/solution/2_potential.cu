@@ -9,7 +9,7 @@ namespace exercise {
 
 constexpr int block_size = 256;
 
-/// result[i] = {ax, ay, az, potential} of body i, one a thread. A body is {x, y, z, mass}.
+/// result[i] = {ax, ay, az, potential} of body i, one per thread. A body is {x, y, z, mass}.
 __global__ void accelerate_bodies(const float4* bodies, float4* result, int n, float softening2) {
   __shared__ float4 tile[block_size];
   const int t = threadIdx.x;

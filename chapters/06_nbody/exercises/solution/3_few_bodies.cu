@@ -1,4 +1,4 @@
-// Exercise 3, solved: a block has 32 bodies, one a lane, and its 16 warps share out
+// Exercise 3, solved: a block has 32 bodies, one per lane, and its 16 warps share out
 // the bodies j. Their sums meet in shared memory, in a fixed order: the same bits in every run.
 // Eight times as many blocks as version 04 has, 128 at n = 4096, with 16 warps each.
 #include <cuda_runtime.h>
@@ -22,7 +22,7 @@ __device__ float reciprocal_root(float x) {
 #endif
 }
 
-/// acceleration[i] = {ax, ay, az, 0} of body i, 32 a block. A body is {x, y, z, mass}.
+/// acceleration[i] = {ax, ay, az, 0} of body i, 32 per block. A body is {x, y, z, mass}.
 __global__ void __launch_bounds__(block_size)
     accelerate_bodies(const float4* bodies, float4* acceleration, int n, float softening2) {
   __shared__ float4 tile[block_size];
