@@ -425,11 +425,12 @@ TEST(Special, MoreThanFourGigaBytes) {
 int main(int argc, char** argv) {
   course_test::take_order(&argc, argv);
   testing::InitGoogleTest(&argc, argv);
-  course_test::register_chapter(course::chapter(), inputs, [](const Study& study) {
+  const course_test::SkipReason reason = [](const Study& study) {
     return study.name == "windows" && course::under_initcheck()
                ? "the gaps are seen by poison, and initcheck looks for unwritten memory itself"
                : "";
-  });
-  course_test::register_contracts(course::chapter());
+  };
+  course_test::register_chapter(course::chapter(), inputs, reason);
+  course_test::register_contracts(course::chapter(), reason);
   return RUN_ALL_TESTS();
 }

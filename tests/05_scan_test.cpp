@@ -989,13 +989,14 @@ void register_stress() {
 int main(int argc, char** argv) {
   course_test::take_order(&argc, argv);
   testing::InitGoogleTest(&argc, argv);
-  course_test::register_chapter(course::chapter(), inputs, [](const Study& study) {
+  const course_test::SkipReason reason = [](const Study& study) {
     const bool twin = study.name == "unsigned" || study.name == "unsigned_exclusive" ||
                       study.name == "int64_exclusive";
     return std::string(twin && sanitized() ? "its kernels differ from another study's in the type"
                                            : "");
-  });
-  course_test::register_contracts(course::chapter());
+  };
+  course_test::register_chapter(course::chapter(), inputs, reason);
+  course_test::register_contracts(course::chapter(), reason);
 #ifndef SIMT
   register_stress();
 #endif

@@ -198,7 +198,9 @@ class Contract {
       }
     }
     EXPECT_EQ(with(0, bytes + 256), "") << "more than it needs";
-    EXPECT_EQ(with(0, bytes - 1), "refused") << "a byte too few";
+    const std::string less = with(0, bytes - 1);  // CUB asks for a byte even where it needs none
+    EXPECT_TRUE(less == "refused" || (less.empty() && version_.role == course::Role::peer))
+        << less << ", a byte too few";
     for (const std::size_t offset : {1, 4}) {
       const std::string said = with(offset, bytes);
       EXPECT_TRUE(said.empty() || said == "refused") << said << ", " << offset << " bytes later";
@@ -313,13 +315,18 @@ inline std::string contracts_are_known() {
   return "";
 }
 
-/// Registers "contract.STUDY", and "second_gpu.STUDY" for a GPU that is not current at first.
-inline void register_contracts(const course::Chapter& chapter) {
+/// Registers "contract.STUDY", and "second_gpu.STUDY" for a GPU that is not current at first. Those
+/// of studies that have a reason to be skipped are skipped with it.
+inline void register_contracts(const course::Chapter& chapter, const SkipReason& skip_reason = {}) {
   class Checks : public testing::Test {
    public:
-    Checks(course::Study study, bool on_second_gpu)
-        : study_(std::move(study)), on_second_gpu_(on_second_gpu) {}
+    Checks(course::Study study, bool on_second_gpu, SkipReason skip_reason)
+        : study_(std::move(study)),
+          on_second_gpu_(on_second_gpu),
+          skip_reason_(std::move(skip_reason)) {}
     void TestBody() override {
+      const std::string reason = skip_reason_ ? skip_reason_(study_) : "";
+      if (!reason.empty()) GTEST_SKIP() << reason;
       COURSE_NEEDS_GPU(gpu);
       if (const std::string why = contracts_are_known(); !why.empty()) GTEST_SKIP() << why;
       if (!on_second_gpu_) {
@@ -337,6 +344,7 @@ inline void register_contracts(const course::Chapter& chapter) {
    private:
     const course::Study study_;
     const bool on_second_gpu_;
+    const SkipReason skip_reason_;
   };
   for (const course::Study& study : chapter.studies) {
     if (study.test_sizes.empty()) continue;
@@ -344,9 +352,9 @@ inline void register_contracts(const course::Chapter& chapter) {
 #ifdef SIMT
       if (second) continue;  // one GPU is simulated
 #endif
-      testing::RegisterTest(second ? "second_gpu" : "contract", study.name.c_str(), nullptr,
-                            nullptr, __FILE__, __LINE__,
-                            [=]() -> testing::Test* { return new Checks(study, second); });
+      testing::RegisterTest(
+          second ? "second_gpu" : "contract", study.name.c_str(), nullptr, nullptr, __FILE__,
+          __LINE__, [=]() -> testing::Test* { return new Checks(study, second, skip_reason); });
     }
   }
 }
