@@ -26,7 +26,7 @@ namespace course {
 /// How long to measure.
 struct Plan {
   double budget_s = 0.4;         ///< per row, samples only
-  double warm_up_s = 0.1;        ///< per row, before the first sample
+  double warm_up_s = 0.1;        ///< of a table's rows together, before the first sample
   double batch_s = 4e-3;         ///< least length of what one pair of events encloses
   double longest_batch_s = 0.1;  ///< a batch through all sets may not take longer
   double target_error = 1e-3;    ///< stop when the standard error of the mean is this small

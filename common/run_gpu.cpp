@@ -16,10 +16,10 @@ namespace {
 Plan plan_for(const Options& options) {
   Plan plan;
   if (options.record) {
-    plan.budget_s = 2;
-    plan.target_error = 3e-4;
-    plan.min_samples = 30;
-    plan.instantiations = 3;
+    plan.budget_s = 1;
+    plan.target_error = 5e-4;
+    plan.min_samples = 25;
+    plan.max_samples = 50;
   }
   return plan;
 }
@@ -304,6 +304,8 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
     return;
   }
   const double empty_before = options_.check_only ? 0 : measure_empty();
+  Plan plan = plan_;  // all rows together warm the GPU up
+  plan.warm_up_s = std::max(plan_.warm_up_s / static_cast<double>(study.versions.size()), 0.02);
   for (const Version& version : study.versions) {
     const Size size = size_for(study, version, fits);
     if (version.takes && !version.takes(size)) continue;
@@ -329,7 +331,7 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
     set_problem(result, *job.problem);
     auto row = std::make_unique<Row>(version, *job.problem, job.sets, bench_);
     if (check_before(job, *row, result) && !options_.check_only) {
-      row->prepare(plan_);
+      row->prepare(plan);
       rows.push_back(std::move(row));
       owners.emplace_back(&job, results.size());
     }
