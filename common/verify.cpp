@@ -1,6 +1,7 @@
 #include "verify.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "check.hpp"
 #include "device_ops.hpp"
@@ -26,11 +27,11 @@ bool unchanged(const Array& array, Input input, const Buffer& buffer, cudaStream
 
 /// A copy on the device.
 template <class T>
-Buffer on_device(const std::vector<T>& host, cudaStream_t stream) {
-  Buffer device(host.size() * sizeof(T));
-  if (host.empty()) return device;
+Buffer on_device(const T* host, std::size_t count, cudaStream_t stream) {
+  Buffer device(count * sizeof(T));
+  if (count == 0) return device;
   COURSE_CHECK(
-      cudaMemcpyAsync(device.data(), host.data(), device.bytes(), cudaMemcpyHostToDevice, stream));
+      cudaMemcpyAsync(device.data(), host, device.bytes(), cudaMemcpyHostToDevice, stream));
   COURSE_CHECK(cudaStreamSynchronize(stream));
   return device;
 }
@@ -44,10 +45,12 @@ References::References(const Problem& problem, cudaStream_t stream) : outputs_(p
     const std::vector<std::int64_t> sample = problem.sample(output);
     counts_.push_back(sample.empty() ? outputs_[k].count
                                      : static_cast<std::int64_t>(sample.size()));
-    std::vector<double> values(static_cast<std::size_t>(counts_.back()));
-    problem.expected(output, values.data());
-    values_.push_back(on_device(values, stream));
-    samples_.push_back(on_device(sample, stream));
+    // new, not a vector: nobody needs gigabytes of zeros first
+    const auto count = static_cast<std::size_t>(counts_.back());
+    const std::unique_ptr<double[]> values(new double[count]);
+    problem.expected(output, values.get());
+    values_.push_back(on_device(values.get(), count, stream));
+    samples_.push_back(on_device(sample.data(), sample.size(), stream));
   }
 }
 

@@ -19,7 +19,8 @@ def make_row(version, rate=None, study="sequence", size=None, spread=0.01, sampl
     size = size or {"n": 2**20}
     row = {"study": study, "version": version, "title": version, "role": "version", "type": "f32",
            "input": "random", "size": size, "seconds": [], "median_s": None, "q1_s": None,
-           "q3_s": None, "min_s": None, "mode": "graph", "launches_per_sample": 6,
+           "q3_s": None, "min_s": None, "mode": "graph", "behind": "empty",
+           "launches_per_sample": 6,
            "rate": {"value": None, "unit": "GB/s"}, "bytes": 12 * 2**20, "flops": 2**20,
            "limit": LIMIT, "of_limit": None, "l2": "cold", "clock_mhz": 1980, "verified": True,
            "flags": [], "skipped": None, "launch": None}
@@ -171,6 +172,14 @@ class Reads(Folder):
         result = self.load(data)
         self.assertEqual(result.rows[0].words, "not measured")
         self.assertEqual(result.provenance(), "unknown GPU, 2026-11-20, commit unknown")
+
+    def test_files_that_do_not_say_behind_what(self):
+        old = self.load(make_file([make_row("01_simple", 2000, behind=None)]))
+        self.assertTrue(old.provenance().endswith("commit abc1234, each launch behind itself"))
+        rows = [make_row("naive", 2000, behind=None), make_row("01_simple", 2000)]
+        self.assertTrue(self.load(make_file(rows)).provenance().endswith("commit abc1234"))
+        rows = [make_row("01_simple", behind=None)]
+        self.assertTrue(self.load(make_file(rows)).provenance().endswith("commit abc1234"))
 
     def test_axis(self):
         result = self.load(make_file(sweep() + ladder(), [make_study(), make_study("sizes", "n")]))

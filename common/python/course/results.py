@@ -148,8 +148,11 @@ class ResultFile:
     def provenance(self) -> str:
         """Where the numbers come from, in one line."""
         cuda = self.environment.get("cuda")
+        measured = [row for row in self.rows if row.seconds]
+        old = self.commit and measured and all(row.behind is None for row in measured)
         parts = [self.gpu.name, f"CUDA {cuda}" if cuda else "", self.date[:10],
                  f"commit {self.commit}" if self.commit else "commit unknown",
+                 "each launch behind itself" if old else "",
                  "interrupted" if self.interrupted else ""]
         return ", ".join(part for part in parts if part)
 
