@@ -280,6 +280,7 @@ class Pages(Folder):
                 ("at <!-- value: sequence 02 -->1<!-- /value -->", "3 words"),
                 ("<!-- value: sequence 02 rate -->1\n<!-- /value -->", "one line"),
                 ("<!-- value: sequence 02 rate -->1<!-- /value -->", "begins a line"),
+                ("at <!-- value: sequence 02 rate -->1<!-- /value\n-->.", "stands alone"),
                 ("<!-- snippet: no.cu x -->", "no such file: no.cu"),
                 ("<!-- snippet: 01_simple.cu x -->", "01_simple.cu: no function"),
                 ("<!-- snippet: 01_simple.cu -->", "FILE SYMBOL"),

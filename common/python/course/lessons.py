@@ -456,6 +456,10 @@ def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
     if not page.text[page.text.rfind("\n", 0, marker.start) + 1:marker.start].strip():
         raise LessonError(f"a {marker.kind} begins a line: Markdown ends the paragraph there; "
                           "break the line behind '<!--'")
+    rest = page.text[closing.end:].split("\n", 1)[0].strip()
+    if rest == "." and "\n" in page.text[closing.start:closing.end]:
+        raise LessonError(f"a full stop stands alone behind this {marker.kind}: Doxygen takes it "
+                          "for the end of a list; break the line elsewhere")
     return marker.end, closing.start, write(marker.words)
 
 
