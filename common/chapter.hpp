@@ -91,6 +91,7 @@ struct Version {
 
   /// The file that it is written in, relative to the chapter and without suffix; empty: its id.
   std::string file = {};
+  std::string declared = {};  ///< the type of the launcher that a row of rows.hpp was made of
 
   // The same version with one thing said about it, for lists of rows.
   Version solving(MakeProblem own) const {

@@ -53,10 +53,19 @@ struct Given {
   }
 };
 
+/// How a type is written.
+template <class T>
+std::string type_text() {
+  const std::string text = __PRETTY_FUNCTION__;  // "... [with T = int; std::string = ...]"
+  const std::size_t from = text.find("T = ") + 4;
+  return text.substr(from, text.find_first_of(";]", from) - from);
+}
+
 /// A row that calls `launcher`; one that cannot run if it was not linked.
 template <class... A>
 Version row(const char* id, const char* title, cudaError_t (*launcher)(A...)) {
   Version version{id, title};
+  version.declared = type_text<cudaError_t(A...)>();
   if (launcher == nullptr) return version;
   const auto call = [launcher](const Problem& p, const Arguments& a, void* workspace,
                                std::size_t& bytes) {

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -248,11 +250,47 @@ inline void check_version(const course::Study& study, const course::Version& ver
   EXPECT_GT(checked, 0) << "this version has no test size";
 }
 
+/// The words of a text with commas between them.
+inline std::set<std::string> words_of(const std::string& text) {
+  std::set<std::string> words;
+  std::stringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) words.insert(word);
+  return words;
+}
+
+/// What is absent of a chapter's rows, a line each. built: the files that are in this build,
+/// listed: all of CMakeLists.txt. A launcher that is declared otherwise than it is defined is
+/// missing from the link, like one whose file did not compile.
+inline std::vector<std::string> absent_rows(const course::Chapter& chapter,
+                                            const std::set<std::string>& built,
+                                            const std::set<std::string>& listed) {
+  std::vector<std::string> absent;
+  std::set<std::string> shown;
+  for (const course::Study& study : chapter.studies) {
+    for (const course::Version& version : study.versions) {
+      shown.insert(version.source());
+      if (version.launch || version.declared.empty()) continue;
+      const std::string row = study.name + "." + version.id;
+      if (built.count(version.source()) > 0) {
+        absent.push_back(row + ": declared as " + version.declared + ", not defined so in " +
+                         version.source() + ".cu");
+      } else if (listed.count(version.source()) == 0) {
+        absent.push_back(row + ": " + version.source() + ".cu is not listed in CMakeLists.txt");
+      }
+    }
+  }
+  for (const std::string& file : listed) {
+    if (shown.count(file) == 0) absent.push_back(file + ".cu: no study has a row of it");
+  }
+  return absent;
+}
+
 /// Why a study cannot be tested here; empty if it can.
 using SkipReason = std::function<std::string(const course::Study&)>;
 
 /// Registers a test for every version of every study that has test sizes: "sequence.01_one_thread"
-/// and so on. Those of studies that have a reason to be skipped are skipped with it.
+/// and so on. Those of studies that have a reason to be skipped are skipped with it. And one that
+/// no row is absent: "rows.AllAreThere".
 inline void register_chapter(const course::Chapter& chapter, const Inputs& inputs,
                              const SkipReason& skip_reason = {}) {
   class Check : public testing::Test {
@@ -275,6 +313,23 @@ inline void register_chapter(const course::Chapter& chapter, const Inputs& input
     const Inputs inputs_;
     const SkipReason skip_reason_;
   };
+#ifdef COURSE_BUILT
+  class AllAreThere : public testing::Test {
+   public:
+    explicit AllAreThere(course::Chapter chapter) : chapter_(std::move(chapter)) {}
+    void TestBody() override {
+      for (const std::string& line :
+           absent_rows(chapter_, words_of(COURSE_BUILT), words_of(COURSE_LISTED))) {
+        ADD_FAILURE() << line;
+      }
+    }
+
+   private:
+    const course::Chapter chapter_;
+  };
+  testing::RegisterTest("rows", "AllAreThere", nullptr, nullptr, __FILE__, __LINE__,
+                        [=]() -> testing::Test* { return new AllAreThere(chapter); });
+#endif
   for (const course::Study& study : chapter.studies) {
     if (study.test_sizes.empty()) continue;
     for (const course::Version& version : study.versions) {

@@ -57,9 +57,11 @@ if(NOT TARGET course_host)
 endif()
 
 # Adds .cu files, one object library each, so that one that does not compile stops nothing else from compiling. The
-# objects are appended to the list variable named by `out`. architectures: those to build for, or "" for all chosen.
+# objects are appended to the list variable named by `out`, the files to that with the suffix _files. architectures: those
+# to build for, or "" for all chosen.
 function(course_objects out prefix architectures)
   set(objects ${${out}})
+  set(files ${${out}_files})
   foreach(file ${ARGN})
     get_filename_component(stem "${file}" NAME)
     if(stem IN_LIST COURSE_BROKEN)
@@ -71,8 +73,10 @@ function(course_objects out prefix architectures)
       set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}")
     endif()
     list(APPEND objects $<TARGET_OBJECTS:${target}>)
+    list(APPEND files ${file})
   endforeach()
   set(${out} "${objects}" PARENT_SCOPE)
+  set(${out}_files "${files}" PARENT_SCOPE)
 endfunction()
 
 # course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [HOPPER_ONLY ...] [COMPARED ...] [PEER_LIBRARIES ...]
@@ -97,6 +101,7 @@ function(course_chapter)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME"
     "VERSIONS;HOPPER;HOPPER_ONLY;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
+  set(listed ${ARG_VERSIONS} ${ARG_HOPPER} ${ARG_HOPPER_ONLY})
   if(EXISTS "${folder}/reference.cpp")
     add_executable(${ARG_NAME}_reference reference.cpp)
     target_link_libraries(${ARG_NAME}_reference PRIVATE course_host)
@@ -143,6 +148,11 @@ function(course_chapter)
 
   if(EXISTS "${COURSE_ROOT}/tests/${ARG_NAME}_test.cpp")
     course_chapter_test(${ARG_NAME} "${objects}" "${ARG_PEER_LIBRARIES}")
+    if(TARGET ${ARG_NAME}_test)  # for the test that no row is absent
+      string(REPLACE ";" "," built "${objects_files}")
+      string(REPLACE ";" "," listed "${listed}")
+      target_compile_definitions(${ARG_NAME}_test PRIVATE "COURSE_BUILT=\"${built}\"" "COURSE_LISTED=\"${listed}\"")
+    endif()
     foreach(program ${ARG_PROGRAMS})  # who builds the tests needs these, too
       if(TARGET ${ARG_NAME}_test)
         add_dependencies(${ARG_NAME}_test ${ARG_NAME}_${program})
