@@ -416,8 +416,12 @@ class RunTest(ScriptTest):
                             "from course import build\nbuild.can_download = lambda: %s\n")
         self.run_script("chapters/run", "01", patch=missing % True)
         self.assertTrue(any("-DCOURSE_NO_DOWNLOAD=ON" in call for call in self.calls()))
-        out = self.run_script("tests/run", patch=missing % False)
+        out = self.run_script("tests/run", patch=missing % False, code=1)
         self.assertIn("C++ tests: NOT BUILT", out)
+        self.assertIn("FAILED: the kernels were not tested", out)
+        out = self.run_script("tests/run", "--without-googletest", patch=missing % False)
+        self.assertIn("C++ tests: NOT BUILT", out)
+        self.assertNotIn("FAILED", out)
         self.assertFalse(any("-DCOURSE_NO_DOWNLOAD=OFF" in call for call in self.calls()))
         out = self.run_script("tests/run", patch=missing % True, code=1,
                               BAD_CMAKE="gmake: googletest-populate failed")
