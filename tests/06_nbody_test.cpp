@@ -1152,9 +1152,6 @@ TEST_F(Simulate, Accuracy) {
 }  // namespace
 
 int main(int argc, char** argv) {
-#ifdef SIMT
-  setenv("SIMT_SMS", "1", 0);  // few blocks, so that each has a share of several tiles
-#endif
   course_test::take_order(&argc, argv);
   testing::InitGoogleTest(&argc, argv);
   course_test::register_chapter(course::chapter(), inputs);

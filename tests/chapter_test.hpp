@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -179,7 +180,8 @@ void for_each_version(const course::Study& study, const course::Size& size,
 
 /// CPU backend: takes --order=forward, reverse or random from the end of the command line, starts
 /// the program again with the environment that makes it so, on one thread of the host, and ends it
-/// if the backend then says otherwise.
+/// if the backend then says otherwise. The device is a small one, so that loops over tiles or units
+/// turn more than once at small n.
 inline void take_order(int* argc, char** argv) {
 #ifdef SIMT
   const std::string option = "--order=";
@@ -190,6 +192,7 @@ inline void take_order(int* argc, char** argv) {
   if (now == nullptr || now != order) {
     setenv("SIMT_ORDER", order.c_str(), 1);
     setenv("SIMT_THREADS", "1", 1);
+    setenv("SIMT_SMS", order == "reverse" ? "1" : "2", 0);
     execvp(argv[0], argv);
     std::perror(argv[0]);
     std::exit(1);
@@ -218,16 +221,46 @@ inline std::int64_t elements(const course::Size& size) {
   return count;
 }
 
-/// Checks one version on all test sizes of its study.
+/// True on the CPU backend in an order of threads other than the first: what depends on sizes and
+/// values was tested in that one.
+inline bool in_another_order() {
+#ifdef SIMT
+  return simt::order() != "forward";
+#else
+  return false;
+#endif
+}
+
+/// Of sizes in a test, those that show an order: the largest of up to 100, 1100 and 5000 elements.
+inline std::vector<course::Size> sizes_for_an_order(const std::vector<course::Size>& all) {
+  std::vector<course::Size> few;
+  for (const std::int64_t most : {100, 1100, 5000}) {
+    const course::Size* best = nullptr;
+    for (const course::Size& size : all) {
+      if (elements(size) <= most && (best == nullptr || elements(size) >= elements(*best)))
+        best = &size;
+    }
+    if (best != nullptr && (few.empty() || !(few.back() == *best))) few.push_back(*best);
+  }
+  return few;
+}
+
+/// Checks one version on all test sizes of its study; in another order of threads on a few.
 inline void check_version(const course::Study& study, const course::Version& version,
                           const Inputs& inputs) {
   COURSE_NEEDS_GPU(gpu);
   const bool quick = sanitized();  // small sizes, one seed, two families of inputs
-  int checked = 0, large = 0;
+  const course::MakeProblem& make = version.make ? version.make : study.make;
+  std::vector<course::Size> sizes;
   for (const course::Size& size : study.test_sizes) {
     if (version.takes && !version.takes(size)) continue;
-    if (!(course::within_limit(version, size) == size)) continue;
-    const course::MakeProblem& make = version.make ? version.make : study.make;
+    if (course::within_limit(version, size) == size) sizes.push_back(size);
+  }
+  if (in_another_order()) sizes = sizes_for_an_order(sizes);
+  const bool has_integers = std::count(inputs.begin(), inputs.end(), course::Input::integers) > 0;
+  const course::Input exact = has_integers ? course::Input::integers : inputs.front();
+  int checked = 0, large = 0;
+  for (const course::Size& size : sizes) {
     const std::int64_t n = elements(size);
     if (n > small_n && (quick || (gpu->simulated && ++large > 1))) continue;
     const bool once = slow(*gpu) && n > 5000;
@@ -238,6 +271,7 @@ inline void check_version(const course::Study& study, const course::Version& ver
         // values make no difference to a sanitizer
         if ((quick || n > large_n) && (seed != 1 || !plain)) continue;
         if (once && (seed != 1 || input != course::Input::random)) continue;
+        if (in_another_order() && (seed != 1 || input != exact)) continue;
         SCOPED_TRACE(size.text() + ", " + name_of(input) + ", seed " + std::to_string(seed));
         const auto problem = make(size, seed, input);
         const course::Outcome outcome = course::verify(version, *problem, *gpu);

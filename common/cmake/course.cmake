@@ -96,7 +96,8 @@ endfunction()
 #   NAME_exercise_K for each my/K_*.cu
 #   NAME_demo_D     for each D of DEMOS
 #   NAME_P          for each P of PROGRAMS
-#   NAME_mutant_M   CPU backend: for each M of tests/mutants/NN.json, a program with that one version, broken
+#   NAME_mutant_M   CPU backend: for each M of tests/mutants/NN.json, a program with that one version, broken; not part
+#                   of `all`, but of `mutants`
 function(course_chapter)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME"
     "VERSIONS;HOPPER;HOPPER_ONLY;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS")
@@ -215,8 +216,11 @@ function(course_recorded name)
   endif()
 endfunction()
 
-# A program for each mutant, and the test that its catchers see it.
+# A program for each mutant, and the test that its catchers see it. They are many: only the target `mutants` builds all.
 function(course_mutants name)
+  if(NOT TARGET mutants)
+    add_custom_target(mutants)
+  endif()
   string(SUBSTRING "${name}" 0 2 number)
   set(list "${COURSE_ROOT}/tests/mutants/${number}.json")
   if(NOT EXISTS "${list}" OR NOT COURSE_CPU_CHECKS)
@@ -238,12 +242,12 @@ function(course_mutants name)
     target_include_directories(${target}_kernel PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
     add_executable(${target} main.cpp $<TARGET_OBJECTS:${target}_kernel> $<TARGET_OBJECTS:${name}_versions>)
     target_link_libraries(${target} PRIVATE ${COURSE_LIBRARY})
-    list(APPEND targets ${target})
+    set_target_properties(${target} ${target}_kernel PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    add_dependencies(mutants ${target})
     add_test(NAME ch${number}.mutant.${mutant}
       COMMAND ${COURSE_MODULE} course.mutants check ${number} ${mutant} $<TARGET_FILE:${target}>)
-    set_tests_properties(ch${number}.mutant.${mutant} PROPERTIES LABELS "ch${number}.cpu" TIMEOUT 120)
+    set_tests_properties(ch${number}.mutant.${mutant} PROPERTIES LABELS "ch${number}.cpu.mutant" TIMEOUT 120)
   endforeach()
-  set(${name}_mutants "${targets}" PARENT_SCOPE)
 endfunction()
 
 # Adds tests/NAME_stress.cu to a chapter's tests: with STRESS 0 what needs no version, with 1 and, from compute capability
@@ -287,9 +291,6 @@ function(course_chapter_test name objects libraries)
       PROPERTIES LABELS "ch${number}.cuda" RESOURCE_LOCK gpu TIMEOUT 600)
     return()
   endif()
-  if(${name}_mutants)  # who builds the tests needs these, too
-    add_dependencies(${name}_test ${${name}_mutants})
-  endif()
   # The order is an argument: CMake 3.25 drops an ENVIRONMENT of several variables without a word.
   foreach(order forward reverse random)
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}.${order}."
@@ -311,7 +312,7 @@ function(course_exercises name)
   foreach(file ${mine})
     get_filename_component(stem "${file}" NAME_WE)
     string(SUBSTRING "${stem}" 0 1 number)
-    course_exercise(${name}_exercise_${number} ${number} "${file}" "${compared}")
+    course_exercise(${name} exercise ${number} "${file}" "${compared}")
     set_target_properties(${name}_exercise_${number} PROPERTIES EXCLUDE_FROM_ALL TRUE)
   endforeach()
   file(GLOB starters "${CMAKE_CURRENT_SOURCE_DIR}/exercises/[0-9]_*.cu")
@@ -319,8 +320,8 @@ function(course_exercises name)
     get_filename_component(stem "${file}" NAME_WE)
     string(SUBSTRING "${stem}" 0 1 number)
     set(solution "${CMAKE_CURRENT_SOURCE_DIR}/exercises/solution/${stem}.cu")
-    course_exercise(${name}_starter_${number} ${number} "${file}" "${compared}")
-    course_exercise(${name}_solution_${number} ${number} "${solution}" "${compared}")
+    course_exercise(${name} starter ${number} "${file}" "${compared}")
+    course_exercise(${name} solution ${number} "${solution}" "${compared}")
     string(SUBSTRING "${name}" 0 2 chapter)
     if(TARGET ${name}_test)  # who builds the tests needs these, too
       add_dependencies(${name}_test ${name}_starter_${number} ${name}_solution_${number})
@@ -335,12 +336,20 @@ function(course_exercises name)
   endforeach()
 endfunction()
 
-function(course_exercise target number file compared)
+# The program NAME_KIND_NUMBER of one file; exercises/main.cpp is compiled once for all kinds of a number.
+function(course_exercise name kind number file compared)
+  set(main ${name}_exercise_main_${number})
+  if(NOT TARGET ${main})
+    add_library(${main} OBJECT exercises/main.cpp)
+    target_compile_definitions(${main} PRIVATE EXERCISE=${number})
+    target_include_directories(${main} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+    target_link_libraries(${main} PRIVATE ${COURSE_LIBRARY})
+    set_target_properties(${main} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
+  set(target ${name}_${kind}_${number})
   course_object_library(${target}_kernel "${file}")
   set_target_properties(${target}_kernel PROPERTIES EXCLUDE_FROM_ALL TRUE)
-  add_executable(${target} exercises/main.cpp $<TARGET_OBJECTS:${target}_kernel> ${compared})
-  target_compile_definitions(${target} PRIVATE EXERCISE=${number})
-  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  add_executable(${target} $<TARGET_OBJECTS:${main}> $<TARGET_OBJECTS:${target}_kernel> ${compared})
   target_link_libraries(${target} PRIVATE ${COURSE_LIBRARY})
 endfunction()
 

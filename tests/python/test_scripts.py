@@ -193,7 +193,7 @@ class ScriptTest(unittest.TestCase):
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
         for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
-                       "mutants"):
+                       "mutants", "spent"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         self.write("common/plot", PLOT)
         self.write("chapters/00_first_steps/CMakeLists.txt", "")
@@ -741,6 +741,9 @@ class TestsRunTest(ScriptTest):
         out = self.run_script("tests/run")
         self.assertIn("CPU backend tests: 0 run, 2 skipped (no NVIDIA driver found)", out)
         self.assertIn("other tests: 1 run, 0 skipped", out)
+        self.assertIn("mutants: not run", out)
+        self.assertTrue(any("-LE [.]mutant$" in call for call in self.calls()))
+        self.assertRegex(out, r"build for the CPU backend +\d+ +\d+\n")
         self.assertIn("inside Python tests: 1 skipped (no C compiler)", out)
         self.assertLess(out.index("CPU backend tests:"), out.index("100% tests passed"))
         self.assertTrue(out.rstrip().endswith("Total Test time (real) =   0.01 sec"), out)
@@ -759,6 +762,7 @@ class TestsRunTest(ScriptTest):
     def test_one_chapter(self) -> None:
         self.run_script("tests/run", "1")
         self.assertTrue(any("-L ^ch01[.]" in call for call in self.calls()))
+        self.assertFalse(any("-LE" in call for call in self.calls()))
         self.assertTrue(any("--target 01_vector_add 01_vector_add_reference 01_vector_add_test" in
                             call for call in self.calls()))
 

@@ -90,14 +90,15 @@ def catches(report: Dict[str, Any]) -> Dict[str, str]:
 
 def run(mutant: Mutant, program: Path) -> Dict[str, str]:
     """Run the program of a mutant on its sizes; who caught it. On one thread, where a run repeats
-    exactly: what a bug breaks first may depend on how blocks run side by side."""
+    exactly: what a bug breaks first may depend on how blocks run side by side. And on a small
+    device, where loops over tiles turn more than once at small sizes."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "result.json"
         done = subprocess.run([str(program), "--check", "--study", mutant.study, "--only",
                                mutant.version, "--size", mutant.sizes, "--json", str(file)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", check=False,
-                              env={**os.environ, "SIMT_THREADS": "1"})
+                              env={**os.environ, "SIMT_THREADS": "1", "SIMT_SMS": "2"})
         try:
             report = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
