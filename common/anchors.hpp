@@ -37,11 +37,4 @@ Version copy_version(const std::string& id, Role role);
 Version bulk_copy_version(const std::string& id, Role role);
 Version read_version(const std::string& id, Role role);
 
-template <class P>
-MakeProblem make_problem() {
-  return [](const Size& size, std::uint64_t seed, Input input) {
-    return std::make_unique<P>(size, seed, input);
-  };
-}
-
 }  // namespace course

@@ -69,6 +69,14 @@ const char* name_of(Behind behind);
 
 using MakeProblem = std::function<std::unique_ptr<Problem>(const Size&, std::uint64_t seed, Input)>;
 
+/// Makes problems of class P. `more`: what its constructor takes beside size, seed and input.
+template <class P, class... More>
+MakeProblem make_problem(More... more) {
+  return [more...](const Size& size, std::uint64_t seed, Input input) {
+    return std::make_unique<P>(size, seed, input, more...);
+  };
+}
+
 /// One row of a table.
 struct Version {
   std::string id;     ///< file name without suffix; names the row in tables, tests, JSON and --only
@@ -168,10 +176,10 @@ struct Study {
   std::string name;  ///< "sequence" is the one that runs by default
   std::string title;
   Type type = Type::f32;
-  MakeProblem make;
-  std::vector<Version> versions;
-  std::vector<Size> sizes;       ///< measured sizes
-  std::vector<Size> test_sizes;  ///< sizes of the correctness tests
+  MakeProblem make = {};
+  std::vector<Version> versions = {};
+  std::vector<Size> sizes = {};       ///< measured sizes
+  std::vector<Size> test_sizes = {};  ///< sizes of the correctness tests
   /// Sizes of a run on the CPU backend. Empty: the measured ones, made smaller until the largest
   /// array has at most 2^20 elements.
   std::vector<Size> cpu_sizes = {};

@@ -9,27 +9,21 @@
 #include <type_traits>
 
 #include "chapter.hpp"
+#include "launchers.hpp"
 #include "options.hpp"
-
-/// Declares launchers of one type in a version's namespace: COURSE_LAUNCHERS(padded, Transpose,
-/// transpose);. Any of them may be missing from the link, so that a file that does not compile
-/// stops only its own row.
-#define COURSE_LAUNCHERS(space, type, ...) \
-  namespace space {                        \
-  __attribute__((weak)) type __VA_ARGS__;  \
-  }                                        \
-  static_assert(true, "for the semicolon")
 
 namespace course {
 
 /// Where the parameters of a launcher come from, in their order: const pointers are the problem's
-/// inputs, other pointers its outputs; whole numbers are the dimensions of its size, and
-/// floating-point numbers its scalars; void* and std::size_t& are the workspace.
+/// inputs, other pointers its outputs; whole numbers are the dimensions of its size (or those that
+/// `named` names, in that order), and floating-point numbers its scalars; void* and std::size_t&
+/// are the workspace.
 struct Given {
   const Problem& problem;
   const Arguments& arguments;
   void* workspace;
   std::size_t& workspace_bytes;
+  const std::vector<std::string>& named;
   int input = 0, output = 0, scalar = 0;
   std::size_t dimension = 0;
 
@@ -42,7 +36,9 @@ struct Given {
     } else if constexpr (std::is_same_v<A, std::size_t&>) {
       return workspace_bytes;
     } else if constexpr (std::is_integral_v<A>) {
-      return static_cast<A>(problem.size().dimensions.at(dimension++).second);
+      const std::size_t k = dimension++;
+      return static_cast<A>(named.empty() ? problem.size().dimensions.at(k).second
+                                          : problem.size()[named.at(k)]);
     } else if constexpr (std::is_floating_point_v<A>) {
       return static_cast<A>(problem.scalar(scalar++));
     } else if constexpr (std::is_const_v<std::remove_pointer_t<A>>) {
@@ -61,15 +57,17 @@ std::string type_text() {
   return text.substr(from, text.find_first_of(";]", from) - from);
 }
 
-/// A row that calls `launcher`; one that cannot run if it was not linked.
+/// A row that calls `launcher`; one that cannot run if it was not linked. `named`: the dimensions
+/// that the launcher takes, in its order, where they are not those of the size in theirs.
 template <class... A>
-Version row(const char* id, const char* title, cudaError_t (*launcher)(A...)) {
+Version row(const char* id, const char* title, cudaError_t (*launcher)(A...),
+            const std::vector<std::string>& named = {}) {
   Version version{id, title};
   version.declared = type_text<cudaError_t(A...)>();
   if (launcher == nullptr) return version;
-  const auto call = [launcher](const Problem& p, const Arguments& a, void* workspace,
-                               std::size_t& bytes) {
-    Given given{p, a, workspace, bytes};
+  const auto call = [launcher, named](const Problem& p, const Arguments& a, void* workspace,
+                                      std::size_t& bytes) {
+    Given given{p, a, workspace, bytes, named};
     return std::apply(launcher, std::tuple<A...>{given.template take<A>()...});
   };
   version.launch = [call](const Problem& p, const Arguments& a) {
@@ -110,6 +108,30 @@ inline std::vector<Size> sizes_of_n(const std::vector<std::int64_t>& list) {
   std::vector<Size> sizes;
   for (const std::int64_t n : list) sizes.push_back(Size{{{"n", n}}});
   return sizes;
+}
+
+/// Some rows of a study at other sizes, as a study of its own: the rows whose numbers or names
+/// `only` gives. They are tested in the first one.
+inline Study at_sizes(Study study, const char* name, const char* title, const std::string& only,
+                      const std::vector<Size>& sizes, const char* axis = "",
+                      const char* axis_label = "") {
+  study.name = name;
+  study.title = title;
+  study.versions = chosen(study.versions, only);
+  study.sizes = sizes;
+  study.test_sizes.clear();
+  study.axis = axis;
+  study.axis_label = axis_label;
+  return study;
+}
+
+/// The largest n of a launcher whose blocks take `each` elements: a grid has less than 2^31 blocks.
+constexpr std::int64_t grid_of(std::int64_t each) { return INT32_MAX * each; }
+
+inline std::vector<int> from_to(int first, int last) {
+  std::vector<int> exponents;
+  for (int k = first; k <= last; ++k) exponents.push_back(k);
+  return exponents;
 }
 
 inline std::vector<Size> powers_of_two(const std::vector<int>& exponents) {

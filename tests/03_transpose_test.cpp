@@ -12,18 +12,11 @@
 #include "check.hpp"
 #include "contract.hpp"
 #include "device_ops.hpp"
-#include "rows.hpp"
+#include "launchers.hpp"
+#include "transpose.hpp"
 
-/// Version 10 with all its arguments, which its rows do not use.
-template <class T>
-using TransposePitched = cudaError_t(const T* in, std::int64_t in_pitch, T* out,
-                                     std::int64_t out_pitch, std::int64_t rows, std::int64_t cols,
-                                     cudaStream_t stream);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint8_t>, transpose);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint16_t>, transpose);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint32_t>, transpose);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<float>, transpose);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<double>, transpose);
+// Version 10 with all its arguments, which its rows do not use.
+COURSE_TYPED_LAUNCHERS(TransposePitched, (transpose), any_matrix);
 
 namespace {
 

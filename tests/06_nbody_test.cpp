@@ -27,31 +27,15 @@
 #include "chapter_test.hpp"
 #include "check.hpp"
 #include "contract.hpp"
+#include "launchers.hpp"
 #include "nbody.hpp"
-#include "rows.hpp"
 
 // The launchers themselves: a problem has one softening, and they take any.
 namespace array_of_structures {
 struct Body {
   float x, y, z, vx, vy, vz, m;
 };
-using AccelerateBodies = cudaError_t(const Body*, float4*, std::int64_t, float, cudaStream_t);
 }  // namespace array_of_structures
-using AccelerateArrays = cudaError_t(const float*, const float*, const float*, const float*,
-                                     float4*, std::int64_t, float, cudaStream_t);
-using LauncherOfVectors = cudaError_t(const float4*, float4*, std::int64_t, float, cudaStream_t);
-COURSE_LAUNCHERS(array_of_structures, AccelerateBodies, accelerate);
-COURSE_LAUNCHERS(structure_of_arrays, AccelerateArrays, accelerate);
-COURSE_LAUNCHERS(float4_loads, LauncherOfVectors, accelerate);
-COURSE_LAUNCHERS(shared_tile, LauncherOfVectors, accelerate);
-COURSE_LAUNCHERS(unrolled, LauncherOfVectors, accelerate);
-COURSE_LAUNCHERS(bodies_per_thread, LauncherOfVectors, accelerate);
-COURSE_LAUNCHERS(fast_rsqrt, LauncherOfVectors, accelerate);
-COURSE_LAUNCHERS(folded, LauncherOfVectors, accelerate);
-COURSE_LAUNCHERS(limit, LauncherOfVectors, accelerate, accelerate_few, accelerate_some,
-                 accelerate_many);
-COURSE_LAUNCHERS(third_law, LauncherOfVectors, accelerate);
-COURSE_LAUNCHERS(sample_form, LauncherOfVectors, accelerate);
 namespace double_precision {
 struct alignas(16) Body {
   double x, y, z, m;
@@ -59,9 +43,14 @@ struct alignas(16) Body {
 struct alignas(16) Vector {
   double x, y, z, zero;
 };
-using Launcher = cudaError_t(const Body*, Vector*, std::int64_t, double, cudaStream_t);
 }  // namespace double_precision
-COURSE_LAUNCHERS(double_precision, Launcher, global_memory, shared_tile, fast_root);
+COURSE_LAUNCHERS(AccelerateBodies, (accelerate), array_of_structures);
+COURSE_LAUNCHERS(AccelerateArrays, (accelerate), structure_of_arrays);
+COURSE_LAUNCHERS(AccelerateFloat, (accelerate), float4_loads, shared_tile, unrolled,
+                 bodies_per_thread, fast_rsqrt, folded, third_law, sample_form);
+COURSE_LAUNCHERS(AccelerateFloat, (accelerate, accelerate_few, accelerate_some, accelerate_many),
+                 limit);
+COURSE_LAUNCHERS(AccelerateDouble, (global_memory, shared_tile, fast_root), double_precision);
 
 namespace {
 
@@ -193,7 +182,7 @@ std::vector<Form> all_forms() {
                                      nan,         nan,         narrow(b.m)};
   });
   if (structure_of_arrays::accelerate) forms.push_back(form_of_arrays());
-  const std::pair<const char*, LauncherOfVectors*> of_vectors[] = {
+  const std::pair<const char*, AccelerateFloat*> of_vectors[] = {
       {"03_float4", float4_loads::accelerate},
       {"04_shared_tile", shared_tile::accelerate},
       {"05_unrolled", unrolled::accelerate},
@@ -211,7 +200,7 @@ std::vector<Form> all_forms() {
       return make_float4(narrow(b.x), narrow(b.y), narrow(b.z), narrow(b.m));
     });
   }
-  const std::pair<const char*, double_precision::Launcher*> of_doubles[] = {
+  const std::pair<const char*, double_precision::AccelerateDouble*> of_doubles[] = {
       {"global_memory", double_precision::global_memory},
       {"shared_tile", double_precision::shared_tile},
       {"fast_root", double_precision::fast_root}};

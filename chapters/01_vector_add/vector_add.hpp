@@ -3,8 +3,20 @@
 /// The problems of this chapter, in host C++: inputs, reference, least traffic, tolerance. Versions
 /// never include it.
 
+#include <cuda_runtime.h>
+
 #include "input.hpp"
 #include "problem.hpp"
+
+using Add = cudaError_t(const float* a, const float* b, float* c, std::int64_t n,
+                        cudaStream_t stream);
+using AddInFlight = cudaError_t(const float* a, const float* b, float* c, std::int64_t n, int kib,
+                                cudaStream_t stream);
+using Copy = cudaError_t(const float* in, float* out, std::int64_t n, std::int64_t step,
+                         cudaStream_t stream);
+using MakeGrey = cudaError_t(const float* in, float* out, std::int64_t n, cudaStream_t stream);
+using AddLoads = cudaError_t(const float* x, const float* y, const float* z, float* out,
+                             std::int64_t n, int loads, cudaStream_t stream);
 
 /// c = a + b, n floats. A sum of two floats is rounded once, so the error is at most half a unit in
 /// the last place: 2^-24 of the result, or half the smallest denormal.

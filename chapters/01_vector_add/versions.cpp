@@ -1,57 +1,27 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
 #include <algorithm>
-#include <memory>
 
 #include "anchors.hpp"
 #include "rows.hpp"
 #include "vector_add.hpp"
 
-using course::chosen;
-using course::row;
-using course::Size;
-using course::sizes_of_n;
-using course::Study;
-using course::Version;
+using namespace course;
 
-using Add = cudaError_t(const float* a, const float* b, float* c, std::int64_t n,
-                        cudaStream_t stream);
-COURSE_LAUNCHERS(one_thread, Add, add);
-COURSE_LAUNCHERS(one_thread_per_element, Add, add);
-COURSE_LAUNCHERS(grid_stride, Add, add);
-COURSE_LAUNCHERS(unrolled_x2, Add, add);
-COURSE_LAUNCHERS(unrolled_x4, Add, add);
-COURSE_LAUNCHERS(vectors, Add, add);
-COURSE_LAUNCHERS(vectors_unrolled, Add, add);
-COURSE_LAUNCHERS(limit, Add, add);
-COURSE_LAUNCHERS(cub_transform, Add, add);
-
-using AddInFlight = cudaError_t(const float* a, const float* b, float* c, std::int64_t n, int kib,
-                                cudaStream_t stream);
-COURSE_LAUNCHERS(in_flight_study, AddInFlight, by_threads, by_unrolling);
-COURSE_LAUNCHERS(in_flight_bulk_study, AddInFlight, by_bulk_copies);
-
-using Copy = cudaError_t(const float* in, float* out, std::int64_t n, std::int64_t step,
-                         cudaStream_t stream);
-COURSE_LAUNCHERS(stride_study, Copy, copy);
-COURSE_LAUNCHERS(offset_study, Copy, copy);
-
-using MakeGrey = cudaError_t(const float* in, float* out, std::int64_t n, cudaStream_t stream);
-COURSE_LAUNCHERS(layout_study, MakeGrey, array_of_structures, structure_of_arrays);
-
-using AddLoads = cudaError_t(const float* x, const float* y, const float* z, float* out,
-                             std::int64_t n, int loads, cudaStream_t stream);
-COURSE_LAUNCHERS(loads_study, AddLoads, add);
+COURSE_LAUNCHERS(Add, (add), one_thread, one_thread_per_element, grid_stride, unrolled_x2,
+                 unrolled_x4, vectors, vectors_unrolled, limit, cub_transform);
+COURSE_LAUNCHERS(AddInFlight, (by_threads, by_unrolling), in_flight_study);
+COURSE_LAUNCHERS(AddInFlight, (by_bulk_copies), in_flight_bulk_study);
+COURSE_LAUNCHERS(Copy, (copy), stride_study, offset_study);
+COURSE_LAUNCHERS(MakeGrey, (array_of_structures, structure_of_arrays), layout_study);
+COURSE_LAUNCHERS(AddLoads, (add), loads_study);
 
 namespace {
 
-/// The largest n of a launcher whose blocks take `each` elements: a grid has less than 2^31 blocks.
-constexpr std::int64_t grid_of(std::int64_t each) { return INT32_MAX * each; }
-
 /// cudaMemcpy moving as many bytes as the addition: 6n read and 6n written.
 Version memcpy_row() {
-  return course::memcpy_version("91_memcpy", course::Role::peer)
-      .solving([](const Size& size, std::uint64_t seed, course::Input input) {
-        return std::make_unique<course::CopyProblem>(Size{{{"n", size["n"] * 3 / 2}}}, seed, input);
+  return memcpy_version("91_memcpy", Role::peer)
+      .solving([](const Size& size, std::uint64_t seed, Input input) {
+        return std::make_unique<CopyProblem>(Size{{{"n", size["n"] * 3 / 2}}}, seed, input);
       });
 }
 
@@ -68,15 +38,13 @@ std::vector<Size> test_sizes(const std::vector<std::pair<std::string, std::int64
 }
 
 Study sequence() {
-  Study study;
-  study.name = "sequence";
-  study.title = "Vector add, from one thread to the limit";
-  study.make = course::make_problem<VectorAdd>();
+  Study study{"sequence", "Vector add, from one thread to the limit", Type::f32,
+              make_problem<VectorAdd>()};
   study.versions = {
-      row("01_one_thread", "one block of one thread", one_thread::add).up_to(course::any_n),
+      row("01_one_thread", "one block of one thread", one_thread::add).up_to(any_n),
       row("02_one_thread_per_element", "one thread per element", one_thread_per_element::add)
           .up_to(grid_of(256)),
-      row("03_grid_stride", "grid-stride loop", grid_stride::add).up_to(course::any_n),
+      row("03_grid_stride", "grid-stride loop", grid_stride::add).up_to(any_n),
       row("04_unrolled_x2", "two elements per thread", unrolled_x2::add).up_to(grid_of(512)),
       row("05_unrolled_x4", "four elements per thread", unrolled_x4::add).up_to(grid_of(1024)),
       row("06_vectors", "one float4 per thread", vectors::add).up_to(grid_of(1024)).aligned(16),
@@ -87,7 +55,7 @@ Study sequence() {
           .needing(90)
           .up_to(grid_of(1024))
           .aligned(16),
-      row("90_cub", "CUB DeviceTransform", cub_transform::add).peer("CUB").up_to(course::any_n),
+      row("90_cub", "CUB DeviceTransform", cub_transform::add).peer("CUB").up_to(any_n),
       memcpy_row(),
   };
   study.sizes = {Size{{{"n", std::int64_t{1} << 28}}}};
@@ -96,16 +64,8 @@ Study sequence() {
 }
 
 Study size_sweep() {
-  Study study = sequence();
-  study.name = "size";
-  study.title = "Rate over size, L2 cold";
-  study.versions = chosen(study.versions, "02,06,80,90");
-  study.sizes.clear();
-  for (int k = 10; k <= 30; ++k) study.sizes.push_back(Size{{{"n", std::int64_t{1} << k}}});
-  study.test_sizes.clear();  // the sequence tests the same launchers
-  study.axis = "n";
-  study.axis_label = "floats in each array";
-  return study;
+  return at_sizes(sequence(), "size", "Rate over size, L2 cold", "02,06,80,90",
+                  powers_of_two(from_to(10, 30)), "n", "floats in each array");
 }
 
 Version in_flight_row(const char* id, const char* title, AddInFlight* add, std::vector<int> takes) {
@@ -117,10 +77,8 @@ Version in_flight_row(const char* id, const char* title, AddInFlight* add, std::
 }
 
 Study in_flight() {
-  Study study;
-  study.name = "in_flight";
-  study.title = "Bandwidth over bytes in flight per SM";
-  study.make = course::make_problem<VectorAdd>();
+  Study study{"in_flight", "Bandwidth over bytes in flight per SM", Type::f32,
+              make_problem<VectorAdd>()};
   study.versions = {
       in_flight_row("by_threads", "more threads", in_flight_study::by_threads,
                     {2, 4, 6, 8, 10, 12, 14, 16}),
@@ -146,10 +104,7 @@ Study in_flight() {
 }
 
 Study stride() {
-  Study study;
-  study.name = "stride";
-  study.title = "Copy every s-th float";
-  study.make = course::make_problem<StridedCopy>();
+  Study study{"stride", "Copy every s-th float", Type::f32, make_problem<StridedCopy>()};
   study.versions = {row("strided_copy", "out[i] = in[i * stride]", stride_study::copy)
                         .in_file("studies/stride")
                         .up_to(grid_of(256))};
@@ -165,10 +120,7 @@ Study stride() {
 }
 
 Study offset() {
-  Study study;
-  study.name = "offset";
-  study.title = "Copy from the middle of a sector";
-  study.make = course::make_problem<ShiftedCopy>();
+  Study study{"offset", "Copy from the middle of a sector", Type::f32, make_problem<ShiftedCopy>()};
   study.versions = {row("shifted_copy", "out[i] = in[i + offset]", offset_study::copy)
                         .in_file("studies/stride")
                         .up_to(grid_of(256))};
@@ -190,13 +142,11 @@ Study layout() {
     return row(id, title, make_grey)
         .in_file("studies/layout")
         .up_to(grid_of(256))
-        .solving([structures](const Size& size, std::uint64_t seed, course::Input input) {
+        .solving([structures](const Size& size, std::uint64_t seed, Input input) {
           return std::make_unique<Grey>(size, seed, input, structures);
         });
   };
-  Study study;
-  study.name = "layout";
-  study.title = "Three of eight fields: array of structures, structure of arrays";
+  Study study{"layout", "Three of eight fields: array of structures, structure of arrays"};
   study.versions = {
       grey_row("array_of_structures", "fields side by side", layout_study::array_of_structures,
                true),
@@ -210,10 +160,8 @@ Study layout() {
 }
 
 Study loads() {
-  Study study;
-  study.name = "loads";
-  study.title = "The simple kernel with one, two and three loads per thread";
-  study.make = course::make_problem<SumOfLoads>();
+  Study study{"loads", "The simple kernel with one, two and three loads per thread", Type::f32,
+              make_problem<SumOfLoads>()};
   study.versions = {row("simple_kernel", "one element per thread", loads_study::add)
                         .in_file("studies/loads")
                         .up_to(grid_of(256))};

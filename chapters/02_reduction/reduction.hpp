@@ -3,12 +3,20 @@
 /// The problems of this chapter, in host C++: inputs, reference, least traffic, tolerance. Versions
 /// never include it.
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 
 #include "input.hpp"
 #include "problem.hpp"
+
+/// The launcher of every version.
+template <class In, class Out = In>
+using Reduce = cudaError_t(void* workspace, std::size_t& workspace_bytes, const In* in, Out* out,
+                           std::int64_t n, cudaStream_t stream);
+using ReduceToIndex = Reduce<float, std::int64_t>;
 
 namespace reduction {
 

@@ -3,10 +3,21 @@
 /// The problem of this chapter, in host C++: inputs, reference, least traffic. Versions never
 /// include it.
 
+#include <cuda_runtime.h>
+
 #include <cmath>
 
 #include "input.hpp"
 #include "problem.hpp"
+
+/// The launcher of every version but 10.
+using TransposeFloats = cudaError_t(const float* in, float* out, std::int64_t rows,
+                                    std::int64_t cols, cudaStream_t stream);
+/// The launcher of version 10.
+template <class T>
+using TransposePitched = cudaError_t(const T* in, std::int64_t in_pitch, T* out,
+                                     std::int64_t out_pitch, std::int64_t rows, std::int64_t cols,
+                                     cudaStream_t stream);
 
 namespace transposition {
 

@@ -1,57 +1,28 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
-#include <memory>
 
 #include "anchors.hpp"
 #include "rows.hpp"
 #include "transpose.hpp"
 
-using course::Arguments;
-using course::chosen;
-using course::Problem;
-using course::Role;
-using course::row;
-using course::Size;
-using course::Study;
-using course::Version;
+using namespace course;
 
-/// The launcher of every version but 10.
-using TransposeFloats = cudaError_t(const float* in, float* out, std::int64_t rows,
-                                    std::int64_t cols, cudaStream_t stream);
-/// The launcher of version 10.
-template <class T>
-using TransposePitched = cudaError_t(const T* in, std::int64_t in_pitch, T* out,
-                                     std::int64_t out_pitch, std::int64_t rows, std::int64_t cols,
-                                     cudaStream_t stream);
-COURSE_LAUNCHERS(copy_floats, TransposeFloats, transpose);
-COURSE_LAUNCHERS(copy_vectors, TransposeFloats, transpose);
-COURSE_LAUNCHERS(coalesced_reads, TransposeFloats, transpose);
-COURSE_LAUNCHERS(coalesced_writes, TransposeFloats, transpose);
-COURSE_LAUNCHERS(shared_tile, TransposeFloats, transpose);
-COURSE_LAUNCHERS(padded, TransposeFloats, transpose);
-COURSE_LAUNCHERS(swizzled, TransposeFloats, transpose);
-COURSE_LAUNCHERS(rows_per_thread, TransposeFloats, transpose);
-COURSE_LAUNCHERS(vectors_transposed, TransposeFloats, transpose);
-COURSE_LAUNCHERS(limit, TransposeFloats, transpose);
-COURSE_LAUNCHERS(cublas_geam, TransposeFloats, transpose);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint8_t>, transpose);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint16_t>, transpose);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<std::uint32_t>, transpose);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<float>, transpose);
-COURSE_LAUNCHERS(any_matrix, TransposePitched<double>, transpose);
+COURSE_LAUNCHERS(TransposeFloats, (transpose), copy_floats, copy_vectors, coalesced_reads,
+                 coalesced_writes, shared_tile, padded, swizzled, rows_per_thread,
+                 vectors_transposed, limit, cublas_geam);
+COURSE_TYPED_LAUNCHERS(TransposePitched, (transpose), any_matrix);
 
 namespace {
 
 /// A copy: a ceiling, no transposition.
 Version copy_row(const char* id, const char* title, TransposeFloats* copy) {
-  Version version = row(id, title, copy).solving(course::make_problem<Copy>());
+  Version version = row(id, title, copy).solving(make_problem<Copy>());
   version.role = Role::limit;
   return version;
 }
 
 /// The course's fastest copy.
 Version bulk_copy_row() {
-  Version version =
-      course::bulk_copy_version("92_bulk_copy", Role::limit).solving(course::make_problem<Copy>());
+  Version version = bulk_copy_version("92_bulk_copy", Role::limit).solving(make_problem<Copy>());
   if (version.launch) {
     version.launch = [launch = version.launch](const Problem& p, const Arguments& a) {
       const std::int64_t rows = p.size()["rows"], cols = p.size()["cols"];
@@ -59,7 +30,7 @@ Version bulk_copy_row() {
         return cudaErrorInvalidValue;
       }
       const Size flat{{{"n", rows * cols}}};
-      return launch(course::CopyProblem(flat, p.seed(), p.input()), a);
+      return launch(CopyProblem(flat, p.seed(), p.input()), a);
     };
   }
   return version;
@@ -74,16 +45,9 @@ Version row_of_groups(const char* id, const char* title, TransposeFloats* transp
 
 template <class T>
 Version any_row(const char* id, const char* title, TransposePitched<T>* transpose) {
-  Version version{id, title};
-  version.file = "10_any";
-  if (!std::is_same<T, float>::value) version.make = course::make_problem<Transpose<T>>();
-  if (transpose) {
-    version.launch = [transpose](const Problem& p, const Arguments& a) {
-      const std::int64_t rows = p.size()["rows"], cols = p.size()["cols"];
-      return transpose(a.in<T>(0), cols, a.out<T>(0), rows, rows, cols, a.stream);
-    };
-  }
-  return version;
+  const Version version =
+      row(id, title, transpose, {"cols", "rows", "rows", "cols"}).in_file("10_any");
+  return std::is_same<T, float>::value ? version : version.solving(make_problem<Transpose<T>>());
 }
 
 Size matrix(std::int64_t rows, std::int64_t cols) { return Size{{{"rows", rows}, {"cols", cols}}}; }
@@ -101,10 +65,8 @@ std::vector<Size> test_sizes() {
 }
 
 Study sequence() {
-  Study study;
-  study.name = "sequence";
-  study.title = "Transpose, from copies to the limit";
-  study.make = course::make_problem<Transpose<float>>();
+  Study study{"sequence", "Transpose, from copies to the limit", Type::f32,
+              make_problem<Transpose<float>>()};
   study.versions = {
       copy_row("01_copy", "copy, one float per thread", copy_floats::transpose),
       copy_row("02_copy_vectors", "copy, one float4 per thread", copy_vectors::transpose)
@@ -127,37 +89,23 @@ Study sequence() {
   return study;
 }
 
-/// Those versions of the sequence whose numbers are given, at other sizes. They are tested there.
-Study sequence_at(const char* name, const char* title, std::vector<Size> sizes,
-                  const std::string& numbers) {
-  Study study = sequence();
-  study.versions = chosen(study.versions, numbers);
-  study.name = name;
-  study.title = title;
-  study.sizes = std::move(sizes);
-  study.test_sizes.clear();
-  return study;
-}
-
 Study size_sweep() {
   std::vector<Size> sizes;
   for (std::int64_t side = 256; side <= 16384; side *= 2) sizes.push_back(matrix(side, side));
-  Study study =
-      sequence_at("size", "Rate over size, square, L2 cold", sizes, "02,04,06,08-10,80,90,92");
+  Study study = at_sizes(sequence(), "size", "Rate over size, square, L2 cold",
+                         "02,04,06,08-10,80,90,92", sizes, "rows", "rows and columns");
   study.cpu_sizes = {matrix(256, 256), matrix(512, 512)};
-  study.axis = "rows";
-  study.axis_label = "rows and columns";
   return study;
 }
 
 /// Powers of two are the sizes where all rows begin in the same part of the memory.
 Study shapes() {
   Study study =
-      sequence_at("shapes", "Powers of two and their neighbours, tall and wide",
-                  {matrix(8192, 8192), matrix(8224, 8224), matrix(8193, 8193), matrix(16384, 16384),
-                   matrix(16416, 16416), matrix(16385, 16385), matrix(1000, 1000003),
-                   matrix(1000003, 1000), matrix(64, 1 << 22), matrix(1 << 22, 64)},
-                  "02,08-10,80,90,92");
+      at_sizes(sequence(), "shapes", "Powers of two and their neighbours, tall and wide",
+               "02,08-10,80,90,92",
+               {matrix(8192, 8192), matrix(8224, 8224), matrix(8193, 8193), matrix(16384, 16384),
+                matrix(16416, 16416), matrix(16385, 16385), matrix(1000, 1000003),
+                matrix(1000003, 1000), matrix(64, 1 << 22), matrix(1 << 22, 64)});
   study.cpu_sizes = {matrix(512, 512), matrix(544, 544), matrix(513, 513), matrix(100, 2003),
                      matrix(2003, 100)};
   return study;
@@ -165,21 +113,19 @@ Study shapes() {
 
 /// The same calls behind an empty kernel, behind themselves, and from the host with nothing hidden.
 Study launches() {
-  Study study = sequence_at(
-      "launches", "Small matrices: behind an empty kernel, behind themselves, from the host",
-      {matrix(256, 256), matrix(512, 512), matrix(1024, 1024), matrix(2048, 2048)}, "09,80,90");
-  study.versions = course::in_three_ways(study.versions);
+  Study study = at_sizes(
+      sequence(), "launches",
+      "Small matrices: behind an empty kernel, behind themselves, from the host", "09,80,90",
+      {matrix(256, 256), matrix(512, 512), matrix(1024, 1024), matrix(2048, 2048)}, "rows",
+      "rows and columns");
+  study.versions = in_three_ways(study.versions);
   study.cpu_sizes = {matrix(256, 256)};
-  study.axis = "rows";
-  study.axis_label = "rows and columns";
   return study;
 }
 
 Study elements() {
-  Study study;
-  study.name = "elements";
-  study.title = "Version 10 for elements of 1, 2, 4 and 8 bytes";
-  study.make = course::make_problem<Transpose<float>>();
+  Study study{"elements", "Version 10 for elements of 1, 2, 4 and 8 bytes", Type::f32,
+              make_problem<Transpose<float>>()};
   study.versions = {
       any_row<std::uint8_t>("u8", "1 byte", any_matrix::transpose),
       any_row<std::uint16_t>("u16", "2 bytes", any_matrix::transpose),
@@ -201,11 +147,8 @@ Study windows() {
                  {"out_pitch", out_pitch},
                  {"shift", shift}}};
   };
-  Study study;
-  study.name = "windows";
-  study.title = "Version 10 on windows of larger matrices";
-  study.type = course::Type::u32;
-  study.make = course::make_problem<Window>();
+  Study study{"windows", "Version 10 on windows of larger matrices", Type::u32,
+              make_problem<Window>()};
   Version version{"10_any", "any size, pitch and type"};
   TransposePitched<std::uint32_t>* const transpose = any_matrix::transpose;
   if (transpose) {

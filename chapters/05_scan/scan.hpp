@@ -3,6 +3,8 @@
 /// The problems of this chapter, in host C++: inputs, reference, least traffic, tolerance. Versions
 /// never include it.
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -11,6 +13,17 @@
 
 #include "input.hpp"
 #include "problem.hpp"
+
+/// The launcher of every scan.
+template <class T>
+using Launcher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
+                             std::int64_t n, cudaStream_t stream);
+using PackLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const float* in,
+                                 float* out, std::int64_t* kept, std::int64_t n,
+                                 cudaStream_t stream);
+using UnpackLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const float* in,
+                                   const float* packed, float* out, std::int64_t n,
+                                   cudaStream_t stream);
 
 namespace scan_chapter {
 

@@ -1,80 +1,23 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
-#include <memory>
-
-#include "anchors.hpp"
 #include "rows.hpp"
 #include "scan.hpp"
 
-using course::any_n;
-using course::chosen;
-using course::powers_of_two;
-using course::row;
-using course::Size;
-using course::sizes_of_n;
-using course::Study;
-using course::Type;
-using course::Version;
+using namespace course;
 
-/// The launcher of every scan.
-template <class T>
-using Launcher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
-                             std::int64_t n, cudaStream_t stream);
-using PackLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const float* in,
-                                 float* out, std::int64_t* kept, std::int64_t n,
-                                 cudaStream_t stream);
-using UnpackLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const float* in,
-                                   const float* packed, float* out, std::int64_t n,
-                                   cudaStream_t stream);
-COURSE_LAUNCHERS(sum_all_before, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(sum_all_before, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(hillis_steele, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(hillis_steele, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(many_blocks, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(many_blocks, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(blelloch, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(blelloch, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(padded, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(padded, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(warp_shuffle, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(warp_shuffle, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(rows_of_warps, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(rows_of_warps, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(reduce_first, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(reduce_first, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(reduce_first, Launcher<std::int64_t>, inclusive, exclusive);
-COURSE_LAUNCHERS(chained, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(chained, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(look_back_scan, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(look_back_scan, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(vectors, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(vectors, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(streaming, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(streaming, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(prefetch, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(prefetch, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(limit, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(limit, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(limit, Launcher<std::int64_t>, inclusive, exclusive);
-COURSE_LAUNCHERS(cub_scan, Launcher<float>, inclusive, exclusive);
-COURSE_LAUNCHERS(cub_scan, Launcher<unsigned>, inclusive, exclusive);
-COURSE_LAUNCHERS(cub_scan, Launcher<std::int64_t>, inclusive, exclusive);
-COURSE_LAUNCHERS(limit, Launcher<float>, inclusive_max, inclusive_large);
-COURSE_LAUNCHERS(limit, Launcher<unsigned>, inclusive_compose, exclusive_compose);
-COURSE_LAUNCHERS(limit, Launcher<unsigned>, inclusive_compose_large);
-COURSE_LAUNCHERS(limit, Launcher<std::int64_t>, exclusive_large);
-COURSE_LAUNCHERS(cub_scan, Launcher<float>, inclusive_max, inclusive_max_of_numbers);
-COURSE_LAUNCHERS(cub_scan, Launcher<unsigned>, inclusive_compose, exclusive_compose);
-
-COURSE_LAUNCHERS(pack_study, PackLauncher, pack);
-COURSE_LAUNCHERS(unpack_study, UnpackLauncher, unpack);
-COURSE_LAUNCHERS(split_study, Launcher<unsigned>, split);
-COURSE_LAUNCHERS(cub_uses, PackLauncher, pack);
-COURSE_LAUNCHERS(cub_uses, Launcher<unsigned>, split);
+COURSE_TYPED_LAUNCHERS(Launcher, (inclusive, exclusive), sum_all_before, hillis_steele, many_blocks,
+                       blelloch, padded, warp_shuffle, rows_of_warps, reduce_first, chained,
+                       look_back_scan, vectors, streaming, prefetch, limit, cub_scan);
+COURSE_LAUNCHERS(Launcher<float>, (inclusive_max), limit, cub_scan);
+COURSE_LAUNCHERS(Launcher<float>, (inclusive_max_of_numbers), cub_scan);
+COURSE_LAUNCHERS(Launcher<unsigned>, (inclusive_compose, exclusive_compose), limit, cub_scan);
+COURSE_LAUNCHERS(Launcher<float>, (inclusive_large), limit);
+COURSE_LAUNCHERS(Launcher<unsigned>, (inclusive_compose_large), limit);
+COURSE_LAUNCHERS(Launcher<std::int64_t>, (exclusive_large), limit);
+COURSE_LAUNCHERS(PackLauncher, (pack), pack_study, cub_uses);
+COURSE_LAUNCHERS(UnpackLauncher, (unpack), unpack_study);
+COURSE_LAUNCHERS(Launcher<unsigned>, (split), split_study, cub_uses);
 
 namespace {
-
-/// The largest n of a launcher whose blocks take `each` elements: a grid has less than 2^31 blocks.
-constexpr std::int64_t grid_of(std::int64_t each) { return INT32_MAX * each; }
 
 /// Elements of T in the tiles of version 80's kernel for large arrays.
 template <class T>
@@ -108,7 +51,7 @@ std::vector<Version> ladder() {
       of("01_sum_all_before", "each thread adds up all before", sum_all_before::inclusive,
          sum_all_before::exclusive, grid_of(256))
           .slow_above(slow)
-          .solving(course::make_problem<OneByOne<T, exclusive>>()),
+          .solving(make_problem<OneByOne<T, exclusive>>()),
       of("02_hillis_steele", "one block, doubling steps", hillis_steele::inclusive,
          hillis_steele::exclusive, 1024),
       of("03_many_blocks", "blocks, their sums, blocks again", many_blocks::inclusive,
@@ -152,10 +95,8 @@ std::vector<Size> test_sizes() {
 }
 
 Study sequence() {
-  Study study;
-  study.name = "sequence";
-  study.title = "Inclusive scan of floats";
-  study.make = course::make_problem<Scan<float, false>>();
+  Study study{"sequence", "Inclusive scan of floats", Type::f32,
+              make_problem<Scan<float, false>>()};
   study.versions = ladder<float, false>();
   study.sizes = powers_of_two({28});
   study.cpu_sizes = powers_of_two({17});
@@ -167,7 +108,7 @@ Study of_exclusive() {
   Study study = sequence();
   study.name = "exclusive";
   study.title = "Exclusive scan of floats";
-  study.make = course::make_problem<Scan<float, true>>();
+  study.make = make_problem<Scan<float, true>>();
   study.versions = ladder<float, true>();
   return study;
 }
@@ -177,7 +118,7 @@ Study of_unsigned() {
   study.name = "unsigned";
   study.title = "Inclusive scan of unsigned, modulo 2^32";
   study.type = Type::u32;
-  study.make = course::make_problem<Scan<unsigned, false>>();
+  study.make = make_problem<Scan<unsigned, false>>();
   study.versions = ladder<unsigned, false>();
   study.sizes = powers_of_two({24});
   return study;
@@ -187,7 +128,7 @@ Study of_unsigned_exclusive() {
   Study study = of_unsigned();
   study.name = "unsigned_exclusive";
   study.title = "Exclusive scan of unsigned, modulo 2^32";
-  study.make = course::make_problem<Scan<unsigned, true>>();
+  study.make = make_problem<Scan<unsigned, true>>();
   study.versions = ladder<unsigned, true>();
   return study;
 }
@@ -198,11 +139,7 @@ Study of_int64(const char* name, const char* title) {
   const auto kind = [](Launcher<T>* inclusive_, Launcher<T>* exclusive_) {
     return exclusive ? exclusive_ : inclusive_;
   };
-  Study study;
-  study.name = name;
-  study.title = title;
-  study.type = Type::i64;
-  study.make = course::make_problem<Scan<T, exclusive>>();
+  Study study{name, title, Type::i64, make_problem<Scan<T, exclusive>>()};
   study.versions = {
       row("08_reduce_first", "the first pass only adds up",
           kind(reduce_first::inclusive, reduce_first::exclusive))
@@ -218,36 +155,24 @@ Study of_int64(const char* name, const char* title) {
 }
 
 Study size_sweep() {
-  Study study = sequence();
-  study.name = "size";
-  study.title = "Rate over size, L2 cold";
-  study.versions = chosen(study.versions, "08,10,13,80,90");
-  study.sizes = powers_of_two({10, 14, 18, 20, 21, 22, 23, 24, 26, 28, 30});
-  study.test_sizes.clear();  // the sequence tests the same launchers
-  study.axis = "n";
-  study.axis_label = "floats";
-  return study;
+  return at_sizes(sequence(), "size", "Rate over size, L2 cold", "08,10,13,80,90",
+                  powers_of_two({10, 14, 18, 20, 21, 22, 23, 24, 26, 28, 30}), "n", "floats");
 }
 
 /// The same calls behind an empty kernel, behind themselves, and from the host with nothing hidden.
 Study launches() {
-  Study study = sequence();
-  study.name = "launches";
-  study.title = "Small arrays: behind an empty kernel, behind themselves, from the host";
-  study.versions = course::in_three_ways(chosen(study.versions, "08,80,90"));
-  study.sizes = powers_of_two({10, 12, 14, 16, 18, 20, 22});
+  Study study = at_sizes(sequence(), "launches",
+                         "Small arrays: behind an empty kernel, behind themselves, from the host",
+                         "08,80,90", powers_of_two({10, 12, 14, 16, 18, 20, 22}), "n", "floats");
+  study.versions = in_three_ways(study.versions);
   study.cpu_sizes = powers_of_two({10, 14});
-  study.test_sizes.clear();
-  study.axis = "n";
-  study.axis_label = "floats";
   return study;
 }
 
 /// Operators beside addition: the largest so far, and one whose order matters.
 Study operators() {
-  const course::MakeProblem largest = course::make_problem<ScanOfMax>(),
-                            maps = course::make_problem<ScanOfMaps<false>>(),
-                            maps_exclusive = course::make_problem<ScanOfMaps<true>>();
+  const MakeProblem largest = make_problem<ScanOfMax>(), maps = make_problem<ScanOfMaps<false>>(),
+                    maps_exclusive = make_problem<ScanOfMaps<true>>();
   const auto of_our_cub = [](const Version& version) { return of_cub(version).in_file("90_cub"); };
   Study study;
   study.name = "operators";
@@ -279,12 +204,12 @@ Study large_kernel() {
   study.title = "The kernel for large arrays on small ones";
   study.versions = {
       of_80<float>(row("floats", "floats", limit::inclusive_large)
-                       .solving(course::make_problem<Scan<float, false>>())),
+                       .solving(make_problem<Scan<float, false>>())),
       of_80<std::int64_t>(
           row("int64_exclusive", "64-bit integers, exclusive", limit::exclusive_large)
-              .solving(course::make_problem<Scan<std::int64_t, true>>())),
+              .solving(make_problem<Scan<std::int64_t, true>>())),
       of_80<unsigned>(row("maps", "maps, one after the other", limit::inclusive_compose_large)
-                          .solving(course::make_problem<ScanOfMaps<false>>())),
+                          .solving(make_problem<ScanOfMaps<false>>())),
   };
   study.make = study.versions.front().make;
   study.sizes = powers_of_two({20});
@@ -292,10 +217,7 @@ Study large_kernel() {
 }
 
 Study packing() {
-  Study study;
-  study.name = "pack";
-  study.title = "Keep the elements above 0";
-  study.make = course::make_problem<Pack>();
+  Study study{"pack", "Keep the elements above 0", Type::f32, make_problem<Pack>()};
   study.versions = {
       row("pack", "with look-back", pack_study::pack)
           .in_file("studies/pack")
@@ -315,7 +237,7 @@ Study unpacking() {
   Study study = packing();
   study.name = "unpack";
   study.title = "Put packed elements back in their places";
-  study.make = course::make_problem<Unpack>();
+  study.make = make_problem<Unpack>();
   study.versions = {row("unpack", "with look-back", unpack_study::unpack)
                         .in_file("studies/unpack")
                         .aligned(16)
@@ -328,7 +250,7 @@ Study splitting() {
   study.name = "split";
   study.title = "Even numbers first, in their order";
   study.type = Type::u32;
-  study.make = course::make_problem<Split>();
+  study.make = make_problem<Split>();
   study.versions = {
       row("split", "count, then place", split_study::split)
           .in_file("studies/split")

@@ -3,6 +3,8 @@
 /// The problem of this chapter in host C++: bodies in three layouts, float or double; reference,
 /// least traffic, tolerance. Versions never include it.
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -12,6 +14,24 @@
 
 #include "input.hpp"
 #include "problem.hpp"
+
+/// The launcher of every version for bodies of one array: In is a body, Out an acceleration.
+template <class In, class Out, class T>
+using Accelerate = cudaError_t(const In* bodies, Out* acceleration, std::int64_t n, T softening,
+                               cudaStream_t stream);
+using AccelerateFloat = Accelerate<float4, float4, float>;
+using AccelerateArrays = cudaError_t(const float* xs, const float* ys, const float* zs,
+                                     const float* masses, float4* acceleration, std::int64_t n,
+                                     float softening, cudaStream_t stream);
+namespace array_of_structures {
+struct Body;
+using AccelerateBodies = Accelerate<Body, float4, float>;
+}  // namespace array_of_structures
+namespace double_precision {
+struct Body;
+struct Vector;
+using AccelerateDouble = Accelerate<Body, Vector, double>;
+}  // namespace double_precision
 
 namespace nbody {
 

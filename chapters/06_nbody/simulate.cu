@@ -18,44 +18,13 @@
 #include <utility>
 #include <vector>
 
-// The launchers of the versions. One that was not built is left out.
-#define MAYBE __attribute__((weak))
-using Launcher = cudaError_t(const float4* bodies, float4* acceleration, std::int64_t n,
-                             float softening, cudaStream_t stream);
-namespace float4_loads {
-MAYBE Launcher accelerate;
-}
-namespace shared_tile {
-MAYBE Launcher accelerate;
-}
-namespace unrolled {
-MAYBE Launcher accelerate;
-}
-namespace bodies_per_thread {
-MAYBE Launcher accelerate;
-}
-namespace fast_rsqrt {
-MAYBE Launcher accelerate;
-}
-namespace folded {
-MAYBE Launcher accelerate;
-}
-namespace limit {
-MAYBE Launcher accelerate;
-}
-namespace third_law {
-MAYBE Launcher accelerate;
-}
-namespace sample_form {
-MAYBE Launcher accelerate;
-}
-namespace double_precision {
-struct Body;
-struct Vector;
-using Launcher = cudaError_t(const Body* bodies, Vector* acceleration, std::int64_t n,
-                             double softening, cudaStream_t stream);
-MAYBE Launcher global_memory, fast_root;
-}  // namespace double_precision
+#include "launchers.hpp"
+#include "nbody.hpp"
+
+// The versions. One that was not built is left out.
+COURSE_LAUNCHERS(AccelerateFloat, (accelerate), float4_loads, shared_tile, unrolled,
+                 bodies_per_thread, fast_rsqrt, folded, limit, third_law, sample_form);
+COURSE_LAUNCHERS(AccelerateDouble, (global_memory, fast_root), double_precision);
 
 namespace {
 
@@ -665,7 +634,7 @@ void measure_accuracy(const Options& o) {
   }
   const DeviceArray<Four<float>> in(bodies), out(bodies.size());
   const DeviceArray<Four<double>> wide_in(same), wide_out(same.size());
-  const auto run_double = [&](double_precision::Launcher* launch) {
+  const auto run_double = [&](double_precision::AccelerateDouble* launch) {
     check(launch(reinterpret_cast<const Body*>(wide_in.data()),
                  reinterpret_cast<Vector*>(wide_out.data()), o.n, o.softening, nullptr),
           "accelerate");
@@ -677,7 +646,7 @@ void measure_accuracy(const Options& o) {
   std::puts("# CPU backend: roots are rounded to float here; a GPU's are an approximation");
 #endif
   std::puts("version,median,percentile_99,largest");
-  const std::pair<const char*, ::Launcher*> versions[] = {
+  const std::pair<const char*, AccelerateFloat*> versions[] = {
       {"03_float4", float4_loads::accelerate},
       {"04_shared_tile", shared_tile::accelerate},
       {"05_unrolled", unrolled::accelerate},

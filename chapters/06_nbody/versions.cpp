@@ -1,56 +1,19 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
 #include <algorithm>
-#include <climits>
 #include <cstdio>
-#include <initializer_list>
-#include <memory>
 
-#include "anchors.hpp"
 #include "nbody.hpp"
 #include "rows.hpp"
 
-using course::Anchors;
-using course::chosen;
-using course::Limit;
-using course::powers_of_two;
-using course::Problem;
-using course::row;
-using course::Size;
-using course::sizes_of_n;
-using course::Study;
-using course::Version;
+using namespace course;
 
-/// The launcher of every version for bodies of one array: In is a body, Out an acceleration.
-template <class In, class Out, class T>
-using Accelerate = cudaError_t(const In* bodies, Out* acceleration, std::int64_t n, T softening,
-                               cudaStream_t stream);
-using AccelerateFloat = Accelerate<float4, float4, float>;
-using AccelerateArrays = cudaError_t(const float* xs, const float* ys, const float* zs,
-                                     const float* masses, float4* acceleration, std::int64_t n,
-                                     float softening, cudaStream_t stream);
-namespace array_of_structures {
-struct Body;
-using AccelerateBodies = Accelerate<Body, float4, float>;
-}  // namespace array_of_structures
-namespace double_precision {
-struct Body;
-struct Vector;
-using AccelerateDouble = Accelerate<Body, Vector, double>;
-}  // namespace double_precision
-
-COURSE_LAUNCHERS(array_of_structures, AccelerateBodies, accelerate);
-COURSE_LAUNCHERS(structure_of_arrays, AccelerateArrays, accelerate);
-COURSE_LAUNCHERS(float4_loads, AccelerateFloat, accelerate);
-COURSE_LAUNCHERS(shared_tile, AccelerateFloat, accelerate);
-COURSE_LAUNCHERS(unrolled, AccelerateFloat, accelerate);
-COURSE_LAUNCHERS(bodies_per_thread, AccelerateFloat, accelerate);
-COURSE_LAUNCHERS(fast_rsqrt, AccelerateFloat, accelerate);
-COURSE_LAUNCHERS(folded, AccelerateFloat, accelerate);
-COURSE_LAUNCHERS(limit, AccelerateFloat, accelerate, accelerate_few, accelerate_some,
-                 accelerate_many);
-COURSE_LAUNCHERS(third_law, AccelerateFloat, accelerate);
-COURSE_LAUNCHERS(sample_form, AccelerateFloat, accelerate);
-COURSE_LAUNCHERS(double_precision, AccelerateDouble, global_memory, shared_tile, fast_root);
+COURSE_LAUNCHERS(AccelerateBodies, (accelerate), array_of_structures);
+COURSE_LAUNCHERS(AccelerateArrays, (accelerate), structure_of_arrays);
+COURSE_LAUNCHERS(AccelerateFloat, (accelerate), float4_loads, shared_tile, unrolled,
+                 bodies_per_thread, fast_rsqrt, folded, third_law, sample_form);
+COURSE_LAUNCHERS(AccelerateFloat, (accelerate, accelerate_few, accelerate_some, accelerate_many),
+                 limit);
+COURSE_LAUNCHERS(AccelerateDouble, (global_memory, shared_tile, fast_root), double_precision);
 
 namespace {
 
@@ -64,11 +27,11 @@ std::vector<Version> ladder() {
   };
   return {
       row("01_array_of_structures", "structures of 28 bytes", array_of_structures::accelerate)
-          .solving(course::make_problem<GravityOfStructures>())
+          .solving(make_problem<GravityOfStructures>())
           .up_to(ints(256))
           .aligned(16),
       row("02_structure_of_arrays", "four arrays", structure_of_arrays::accelerate)
-          .solving(course::make_problem<GravityOfArrays>())
+          .solving(make_problem<GravityOfArrays>())
           .up_to(ints(256))
           .aligned(16),
       of("03_float4", "one load per body", float4_loads::accelerate, 256),
@@ -98,11 +61,11 @@ std::vector<Size> test_sizes() {
 
 /// Lanes of an SM that add and multiply in float or in double (CUDA C++ Programming Guide,
 /// "arithmetic instructions").
-double lanes(int capability, course::Type type) {
+double lanes(int capability, Type type) {
   const auto one_of = [&](std::initializer_list<int> list) {
     return std::find(list.begin(), list.end(), capability) != list.end();
   };
-  if (type == course::Type::f32) return one_of({60, 70, 72, 75, 80}) ? 64 : 128;
+  if (type == Type::f32) return one_of({60, 70, 72, 75, 80}) ? 64 : 128;
   return one_of({90, 100}) ? 64 : one_of({60, 70, 72, 80}) ? 32 : 2;
 }
 
@@ -125,8 +88,7 @@ Limit limit_of(const Anchors& anchors, const Problem& problem, double per_clock,
 /// An interaction takes 12 additions, multiplications and fused ones, and a root: 13 instructions.
 /// Nothing issues faster; what the registers can deliver is less (issue_slots, its last column).
 Limit issue_bound(const Anchors& anchors, const Problem& problem) {
-  const double per_clock =
-      std::min(issue_slots() / 13, lanes(anchors.capability, course::Type::f32) / 12);
+  const double per_clock = std::min(issue_slots() / 13, lanes(anchors.capability, Type::f32) / 12);
   return limit_of(anchors, problem, per_clock, "issue bound", "12 instructions and a root");
 }
 
@@ -134,23 +96,20 @@ Limit issue_bound(const Anchors& anchors, const Problem& problem) {
 /// for the masses, 6 for the sums, and a root.
 Limit pair_bound(const Anchors& anchors, const Problem& problem) {
   const double per_clock =
-      2 * std::min(issue_slots() / 17, lanes(anchors.capability, course::Type::f32) / 16);
+      2 * std::min(issue_slots() / 17, lanes(anchors.capability, Type::f32) / 16);
   return limit_of(anchors, problem, per_clock, "issue bound of pairs",
                   "16 instructions and a root for two interactions");
 }
 
 /// In double: 9 for differences, squares and sums, and 7 from the guess of the root to the pull.
 Limit double_bound(const Anchors& anchors, const Problem& problem) {
-  const double per_clock =
-      std::min(issue_slots() / 17, lanes(anchors.capability, course::Type::f64) / 16);
+  const double per_clock = std::min(issue_slots() / 17, lanes(anchors.capability, Type::f64) / 16);
   return limit_of(anchors, problem, per_clock, "lanes for double", "16 instructions in double");
 }
 
 Study sequence() {
-  Study study;
-  study.name = "sequence";
-  study.title = "All pairs of n bodies, 20 flops each";
-  study.make = course::make_problem<GravityOfVectors>();
+  Study study{"sequence", "All pairs of n bodies, 20 flops each", Type::f32,
+              make_problem<GravityOfVectors>()};
   study.versions = ladder();
   study.sizes = sizes_of_n({1 << 18});
   study.test_sizes = test_sizes();
@@ -161,16 +120,11 @@ Study sequence() {
 }
 
 Study size_sweep() {
-  Study study = sequence();
-  study.name = "size";
-  study.title = "Rate over the number of bodies";
-  study.versions = chosen(study.versions, "04,06,08,80,sample_form");
-  study.sizes = powers_of_two({10, 12, 14, 16, 17, 18, 20});
-  study.test_sizes.clear();  // the sequence tests the same launchers
+  Study study =
+      at_sizes(sequence(), "size", "Rate over the number of bodies", "04,06,08,80,sample_form",
+               powers_of_two({10, 12, 14, 16, 17, 18, 20}), "n", "bodies");
   study.cpu_sizes = powers_of_two({8, 9, 10});
   study.slow_launch_s = 0.7;
-  study.axis = "n";
-  study.axis_label = "bodies";
   return study;
 }
 
@@ -195,10 +149,7 @@ Study units_of_80() {
 /// Newton's third law: beside 80, and counted in interactions. The bound of 13 instructions is for
 /// versions that compute each of them by itself.
 Study third_law_study() {
-  Study study;
-  study.name = "third_law";
-  study.title = "Each pair once";
-  study.make = course::make_problem<GravityInPairs>();
+  Study study{"third_law", "Each pair once", Type::f32, make_problem<GravityInPairs>()};
   study.versions = chosen(ladder(), "80");
   study.versions.push_back(
       row("81_third_law", "each pair once", third_law::accelerate).up_to(ints(1024)).aligned(16));
@@ -211,11 +162,7 @@ Study third_law_study() {
 }
 
 Study in_double() {
-  Study study;
-  study.name = "double";
-  study.title = "The same in double";
-  study.type = course::Type::f64;
-  study.make = course::make_problem<GravityInDouble>();
+  Study study{"double", "The same in double", Type::f64, make_problem<GravityInDouble>()};
   study.slow_launch_s = 0.25;
   study.versions = {
       row("global_memory", "one body per thread", double_precision::global_memory),

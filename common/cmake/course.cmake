@@ -132,6 +132,9 @@ function(course_chapter)
     course_objects(objects ${ARG_NAME} 90a-real ${ARG_HOPPER_ONLY})
   endif()
 
+  if(ARG_PROGRAMS)  # for the types and declarations of launchers; versions, above, see nothing of common/
+    include_directories("${COURSE_ROOT}/common")
+  endif()
   foreach(program ${ARG_PROGRAMS})
     course_program(${ARG_NAME}_${program} "${program}.cu")
     target_sources(${ARG_NAME}_${program} PRIVATE ${objects})

@@ -4,10 +4,7 @@
 #include "rows.hpp"
 #include "vector_add.hpp"
 
-using Add = cudaError_t(const float* a, const float* b, float* c, std::int64_t n,
-                        cudaStream_t stream);
-COURSE_LAUNCHERS(exercise, Add, add);
-COURSE_LAUNCHERS(one_thread_per_element, Add, add);
+COURSE_LAUNCHERS(Add, (add), exercise, one_thread_per_element);
 
 int main(int argc, char** argv) {
   course::Exercise exercise;

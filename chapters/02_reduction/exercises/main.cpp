@@ -4,12 +4,8 @@
 #include "reduction.hpp"
 #include "rows.hpp"
 
-using Reduce = cudaError_t(void* workspace, std::size_t& workspace_bytes, const float* in,
-                           float* out, std::int64_t n, cudaStream_t stream);
-COURSE_LAUNCHERS(exercise, Reduce, maximum, sum);
-COURSE_LAUNCHERS(shared_memory, Reduce, sum);
-COURSE_LAUNCHERS(warp_shuffle, Reduce, sum);
-COURSE_LAUNCHERS(single_pass, Reduce, sum);
+COURSE_LAUNCHERS(Reduce<float>, (maximum), exercise);
+COURSE_LAUNCHERS(Reduce<float>, (sum), exercise, shared_memory, warp_shuffle, single_pass);
 
 /// The first seed from `seed` on that makes every element negative. One in about 2^n does.
 static std::uint64_t seed_of_negatives(std::int64_t n, std::uint64_t seed, course::Input input) {

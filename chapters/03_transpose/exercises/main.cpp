@@ -5,11 +5,7 @@
 #include "rows.hpp"
 #include "transpose.hpp"
 
-using TransposeFloats = cudaError_t(const float* in, float* out, std::int64_t rows,
-                                    std::int64_t cols, cudaStream_t stream);
-COURSE_LAUNCHERS(exercise, TransposeFloats, transpose);
-COURSE_LAUNCHERS(shared_tile, TransposeFloats, transpose);
-COURSE_LAUNCHERS(padded, TransposeFloats, transpose);
+COURSE_LAUNCHERS(TransposeFloats, (transpose), exercise, shared_tile, padded);
 
 static course::Size matrix(std::int64_t rows, std::int64_t cols) {
   return {{{"rows", rows}, {"cols", cols}}};

@@ -20,18 +20,14 @@ using course::Problem;
 using course::row;
 using course::Version;
 
-template <class T>
-using Launcher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
-                             std::int64_t n, cudaStream_t stream);
 using RunsLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
                                  unsigned* keys, unsigned* lengths, unsigned* runs, std::int64_t n,
                                  cudaStream_t stream);
-COURSE_LAUNCHERS(exercise, Launcher<float>, inclusive);
-COURSE_LAUNCHERS(exercise, RunsLauncher, run_lengths);
-COURSE_LAUNCHERS(exercise, Launcher<unsigned>, segmented_scan);
-COURSE_LAUNCHERS(reduce_first, Launcher<float>, inclusive);
-COURSE_LAUNCHERS(reduce_first, Launcher<unsigned>, exclusive);
-COURSE_LAUNCHERS(prefetch, Launcher<unsigned>, inclusive);
+COURSE_LAUNCHERS(Launcher<float>, (inclusive), exercise, reduce_first);
+COURSE_LAUNCHERS(RunsLauncher, (run_lengths), exercise);
+COURSE_LAUNCHERS(Launcher<unsigned>, (segmented_scan), exercise);
+COURSE_LAUNCHERS(Launcher<unsigned>, (exclusive), reduce_first);
+COURSE_LAUNCHERS(Launcher<unsigned>, (inclusive), prefetch);
 
 /// What exercise 2 cannot do without: a scan of n words, into scratch memory.
 static Version scan_alone() {

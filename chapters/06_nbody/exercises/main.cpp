@@ -7,11 +7,7 @@
 #include "nbody.hpp"
 #include "rows.hpp"
 
-using Accelerate = cudaError_t(const float4* bodies, float4* acceleration, std::int64_t n,
-                               float softening, cudaStream_t stream);
-COURSE_LAUNCHERS(exercise, Accelerate, accelerate);
-COURSE_LAUNCHERS(shared_tile, Accelerate, accelerate);
-COURSE_LAUNCHERS(unrolled, Accelerate, accelerate);
+COURSE_LAUNCHERS(AccelerateFloat, (accelerate), exercise, shared_tile, unrolled);
 
 /// {ax, ay, az, potential} of each body: minus the sum over j other than i of m_j / distance.
 class GravityAndPotential : public GravityOfVectors {
