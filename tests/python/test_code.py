@@ -31,21 +31,24 @@ class Hashes(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         return path
 
+    def hash(self):
+        return code.hash_of(self.root / "chapter/01_add.cu", self.root / "chapter")
+
     def hash_with(self, old, new, name="chapter/01_add.cu"):
         path = self.root / name
         self.assertIn(old, path.read_text(encoding="utf-8"))
         self.write(name, path.read_text(encoding="utf-8").replace(old, new))
-        return code.hash_of(self.root / "chapter/01_add.cu")
+        return self.hash()
 
     def test_comments_and_layout_do_not_count(self):
-        before = code.hash_of(self.root / "chapter/01_add.cu")
+        before = self.hash()
         for old, new in (("// Idea: one.\n", ""), ("/* two */ ", "// three\n"),
                          ("{ a[0]", "{\n\n    a [ 0 ]"), ("+= 1.5f", "+=1.5f")):
             self.assertEqual(self.hash_with(old, new), before, old)
         self.assertEqual(self.hash_with("// wrappers\n", "", "chapter/ptx.cuh"), before)
 
     def test_everything_else_counts(self):
-        seen = {code.hash_of(self.root / "chapter/01_add.cu")}
+        seen = {self.hash()}
         for old, new, name in (("1.5f", "2.5f", "01_add.cu"), ("+=", "-=", "01_add.cu"),
                                ("// no comment", "// a comment?", "01_add.cu"),
                                ("<cstdint>", "<cstddef>", "01_add.cu"),
@@ -53,6 +56,18 @@ class Hashes(unittest.TestCase):
             now = self.hash_with(old, new, f"chapter/{name}")
             self.assertNotIn(now, seen, old)
             seen.add(now)
+
+    def test_only_the_chapters_own_headers_count(self):
+        before = self.hash()
+        self.hash_with('"ptx.cuh"', '"wrappers/ptx.cuh"')
+        (self.root / "chapter/wrappers").mkdir()
+        (self.root / "chapter/ptx.cuh").rename(self.root / "chapter/wrappers/ptx.cuh")
+        self.assertEqual(self.hash(), before, "a header that moved")
+        self.write("common/kernels.cu", '#include "ops.hpp"\nint y;\n')
+        self.write("common/ops.hpp", "int x;\n")
+        common = code.hashes(self.root / "chapter", self.root / "common")
+        self.write("common/ops.hpp", "long x;\n")
+        self.assertEqual(code.hashes(self.root / "chapter", self.root / "common"), common)
 
     def test_names_of_files(self):
         for name in ("chapter/studies/in_flight.cu", "chapter/my/1_x.cu", "chapter/demos/d.cu",

@@ -26,8 +26,9 @@ def tokens(text: str) -> Iterator[str]:
             yield match[0]
 
 
-def hash_of(path: Path) -> str:
-    """A short hash of the file's tokens and of those of the files that it includes by name."""
+def hash_of(path: Path, folder: Path) -> str:
+    """A short hash of the file's tokens and of those of the files of `folder` that it includes by
+    name: a chapter's own small headers. In which folder they stand does not count."""
     digest, waiting, seen = hashlib.sha256(), [path.resolve()], set()
     while waiting:
         file = waiting.pop(0)
@@ -35,8 +36,12 @@ def hash_of(path: Path) -> str:
             continue
         seen.add(file)
         text = file.read_text(encoding="utf-8")
+        text = INCLUDE.sub(lambda found: f'#include "{Path(found[1]).name}"', text)
         digest.update("\0".join(tokens(text)).encode() + b"\0\0")
-        waiting += [(file.parent / name).resolve() for name in INCLUDE.findall(text)]
+        if folder.resolve() in file.parents:
+            waiting += [found for name in INCLUDE.findall(file.read_text(encoding="utf-8"))
+                        for found in [(file.parent / name).resolve()]
+                        if folder.resolve() in found.parents]
     return digest.hexdigest()[:16]
 
 
@@ -53,8 +58,9 @@ def sources(chapter: Path, common: Path) -> Dict[str, Path]:
 
 
 def hashes(chapter: Path, common: Path) -> Dict[str, str]:
-    """The hash of every such file."""
-    return {name: hash_of(path) for name, path in sources(chapter, common).items()}
+    """The hash of every such file. What a file of common/ includes is not part of it: a header that
+    grows for one chapter makes no other chapter's record older."""
+    return {name: hash_of(path, chapter) for name, path in sources(chapter, common).items()}
 
 
 def older(rows: Iterable[Tuple[Optional[str], Optional[str]]],
