@@ -110,7 +110,8 @@ def lines(old: ResultFile, new: ResultFile) -> List[str]:
            f"{results.time_text(pair.new.median_s or 0)}{'' if pair.firm else ' (short or noisy)'}"
            for pair in found.pairs if not pair.same]
     out += [f"NO TIME  {pair.name}: {pair.new.words}" for pair in found.without_time]
-    out.append(f"spot check: {counted(firm)}")
+    out.append(f"spot check: {counted(firm)}" if found.pairs else
+               "spot check: no row of unchanged code is in both files with a time")
     if loose:
         out.append(f"  below {1e6 * SHORT_S:g} us or noisy, apart: {counted(loose)}")
     apart = [(found.new_code, "new code"), (len(found.without_time), "no time any more")]
