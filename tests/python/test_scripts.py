@@ -193,7 +193,7 @@ class ScriptTest(unittest.TestCase):
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
         for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
-                       "mutants", "spent"):
+                       "mutants", "sanitizer", "spent"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         self.write("common/plot", PLOT)
         self.write("chapters/00_first_steps/CMakeLists.txt", "")
@@ -782,6 +782,11 @@ class TestsRunTest(ScriptTest):
                   "sys.exit(tool == 'racecheck' and tool in sys.argv)")
         out = self.run_script("tests/run", "01", "--sanitize", patch=GPU, code=1)
         self.assertRegex(out, r"01_vector_add_test +ok +FAILED +ok +ok")
+
+    def test_build_only(self) -> None:
+        self.run_script("tests/run", "1", "--backend", "cuda", "--build-only", patch=GPU)
+        self.assertTrue(any("--target 01_vector_add " in call for call in self.calls()))
+        self.assertFalse(any("--output-junit" in call for call in self.calls()))
 
     def test_all_adds_the_cpu_and_every_architecture(self) -> None:
         out = self.run_script("tests/run", "--all", patch=GPU)

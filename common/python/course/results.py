@@ -88,6 +88,7 @@ class Row:
     file: Optional[str] = None  # that the version is written in, and the hash of its code
     code: Optional[str] = None
     behind: Optional[str] = None  # what each launch came behind; files before 2026-11-22 do not say
+    mode: Optional[str] = None  # how it was launched: replayed from a graph, plainly, ...
 
     @property
     def words(self) -> str:
@@ -216,7 +217,7 @@ def _row(record: Any, where: str) -> Row:
         flags=tuple(get("flags", "list")), skipped=get("skipped", "text?"),
         launch=_get({"launch": None, **record}, "launch", "object?", where) or {},
         **{key: _get({key: None, **record}, key, "text?", where)
-           for key in ("file", "code", "behind")})
+           for key in ("file", "code", "behind", "mode")})
     if row.role not in ROLES:
         raise ResultError(f"{where}: the role '{row.role}' is not one of {', '.join(ROLES)}")
     return row
