@@ -8,6 +8,7 @@
 #include "anchors.hpp"
 #include "chapter.hpp"
 #include "device.hpp"
+#include "most_counted.hpp"
 #include "options.hpp"
 
 namespace course {
@@ -19,16 +20,21 @@ struct Exercise {
   Version yours, reference;      ///< the learner's version, and the one it is compared with
   std::vector<Size> test_sizes;  ///< checked, in order
   Size size;                     ///< measured
-  double least_ratio =
-      0;  ///< yours must reach this many times the reference's rate; 0: only be right
-  /// Of a warp's accesses of shared memory, on average. The CPU backend, which has no times, counts
-  /// these and judges by them; 0: it does not.
-  double most_wavefronts = 0;
+  /// On a GPU: yours must reach this many times the reference's rate. 0: no rate is asked.
+  double least_ratio = 0;
+  /// On the CPU backend: what may be counted at the last of the test sizes.
+  MostCounted most;
+  /// What no count shows, and the rate depends on: "loads in flight". The CPU backend then still
+  /// refuses by `most`, but leaves it to a GPU to pass. Empty: the counts decide.
+  std::string unseen;
+
+  bool asks_for_speed() const { return least_ratio > 0 || most.any(); }
 };
 
-/// Checks the learner's version on every size, measures both versions in turn, prints the table and
-/// one last line: PASSED, or NOT YET with the reason. Returns 0 only for PASSED; 3 on the CPU
-/// backend for a version that is right and has to be fast, too, unless wavefronts decide.
+/// Checks the learner's version on every size, then how fast it is: measures both versions in turn
+/// and prints the table, or, on the CPU backend, counts. One last line: PASSED, or NOT YET with the
+/// reason. Returns 0 only for PASSED; 3 on the CPU backend for a version that is right and that
+/// only a GPU can pass.
 int run_exercise(int argc, char** argv, const Exercise& exercise);
 
 /// Its parts. Each backend links its own judge_speed().

@@ -56,12 +56,18 @@ namespace {
 void add(Requests& to, const Requests& from) {
   to.requests += from.requests;
   to.units += from.units;
+  to.words += from.words;
 }
 
 Model model_of(const simt::KernelCount& kernel) {
   using simt::Space;
   const auto requests = [&](Space space, const char* access) {
-    return Requests{kernel.requests(space, access), kernel.units(space, access)};
+    Requests sum{kernel.requests(space, access), kernel.units(space, access)};
+    for (const simt::LineCount& line : kernel.lines) {
+      if (line.space == space && line.access == std::string(access))
+        sum.words += line.requests * std::max(1u, line.bytes / 4);
+    }
+    return sum;
   };
   Model model;
   model.kernel = kernel.kernel;

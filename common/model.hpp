@@ -15,6 +15,7 @@ namespace course {
 struct Requests {
   std::uint64_t requests = 0;
   std::uint64_t units = 0;  ///< global memory: sectors of 32 bytes; shared memory: wavefronts
+  std::uint64_t words = 0;  ///< the requests, each times the 4-byte words of a lane: 4 for a float4
 };
 
 /// Counts of one call of a launcher, all its kernels together, and of each kernel.

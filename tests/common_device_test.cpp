@@ -19,6 +19,7 @@
 #include "device_ops.hpp"
 #include "error_of.hpp"
 #include "input.hpp"
+#include "most_counted.hpp"
 #include "report.hpp"
 #include "run.hpp"
 
@@ -218,6 +219,58 @@ TEST(ModelTable, LinesFitEightyColumns) {
   result.skipped = "needs compute capability 99.9, this GPU has 9.0";
   expect_lines(course::model_row(study, result));
   expect_lines(course::model_footer(true));
+}
+
+TEST(MostCounted, NamesTheFirstFinding) {
+  course::Model counts;  // of a kernel of 10 blocks of 64 threads, twice as much as would do
+  counts.global_loads = counts.global_stores = {10, 80, 10};
+  counts.shared_loads = counts.shared_stores = {20, 40, 20};
+  counts.warps = 20;
+  counts.barriers = 40;
+  counts.parts = {counts};
+  course::MostCounted most;
+  EXPECT_FALSE(most.any());
+  EXPECT_EQ(course::too_many(most, counts, 640), "") << "nothing is judged";
+  const auto expect = [&](double course::MostCounted::*bound, double few, const char* text) {
+    most = {};
+    most.*bound = 2 * few;
+    EXPECT_TRUE(most.any());
+    EXPECT_EQ(course::too_many(most, counts, 640), "");
+    most.*bound = few;
+    EXPECT_EQ(course::too_many(most, counts, 640), text);
+  };
+  using M = course::MostCounted;
+  expect(&M::load_sectors, 4, "uncoalesced: 8 sectors per load request, 4 would do");
+  expect(&M::store_sectors, 4, "uncoalesced: 8 sectors per store request, 4 would do");
+  expect(&M::read_wavefronts, 1,
+         "bank conflicts: 2 wavefronts per read of shared memory, 1 would do");
+  expect(&M::write_wavefronts, 1,
+         "bank conflicts: 2 wavefronts per write of shared memory, 1 would do");
+  expect(&M::bytes_per_element, 4, "it moves 8 bytes per element, 4 would do");
+  expect(&M::barriers_per_block, 1, "2 barriers per block, 1 would do");
+}
+
+TEST(MostCounted, AllowsWideAccessesAsManyBytes) {
+  course::Model counts;
+  counts.global_loads = {10, 160, 40};  // of 16 bytes, side by side
+  course::MostCounted most;
+  most.load_sectors = 4;
+  EXPECT_EQ(course::too_many(most, counts, 0), "");
+  counts.global_loads.units = 320;
+  EXPECT_EQ(course::too_many(most, counts, 0),
+            "uncoalesced: 32 sectors per load request, 16 would do");
+}
+
+TEST(MostCounted, TakesTheKernelWithMostBarriers) {
+  course::Model few, many;
+  few.warps = 99;
+  many.warps = 1;
+  many.barriers = 3;
+  course::Model counts;
+  counts.parts = {few, many, few};
+  course::MostCounted most;
+  most.barriers_per_block = 1;
+  EXPECT_EQ(course::too_many(most, counts, 1), "3 barriers per block, 1 would do");
 }
 
 TEST(CpuSizes, AreTheMeasuredOnesMadeSmaller) {

@@ -523,9 +523,24 @@ class ExerciseTest(ScriptTest):
                               EXIT="3")
         self.assertIn("Exercise 1: right; whether it is fast enough needs a GPU", out)
         self.assertIn("What to do: the course/chapters/01_vector_add/exercises/1_tail.md", out)
-        self.assertFalse((self.chapter / "my" / "progress.json").exists())
         out = self.run_script("chapters/run", "01", "--exercise", "1", patch=NO_GPU + NO_NVCC)
         self.assertIn("Exercise 1: passed", out)
+
+    def test_what_needs_a_gpu_is_not_open(self) -> None:
+        for name in ("2_gap", "3_beat"):
+            self.write(f"chapters/01_vector_add/exercises/{name}.cu", "// TODO\n")
+
+        def expect_after(number: int, text: str, patch: str = NO_GPU, **extra: str) -> None:
+            self.run_script("chapters/run", "01", "--exercise", str(number), patch=patch, **extra)
+            self.assertRegex(self.run_script("chapters/run", "--list"),
+                             rf"01_vector_add .* {text} +Vector add\n")
+
+        expect_after(3, "0/2, 1 needs a GPU", EXIT="3")
+        expect_after(2, "0/1, 2 need a GPU", EXIT="3")
+        expect_after(2, "1/2, 1 needs a GPU")
+        expect_after(2, "1/2, 1 needs a GPU", EXIT="3")  # what has passed stays passed
+        expect_after(1, "2/2, 1 needs a GPU")
+        expect_after(3, "3/3", patch=GPU)
 
     def test_for_an_architecture_without_gpu_it_compiles(self) -> None:
         out = self.run_script("chapters/run", "01", "--exercise", "1", "--arch", "90")

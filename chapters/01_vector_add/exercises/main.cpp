@@ -1,5 +1,6 @@
 // The program behind an exercise: one file of yours, beside the version that it has to match or to
-// beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough.
+// beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough:
+// by its rate on a GPU, by what is counted on the CPU backend.
 #include "exercise.hpp"
 #include "rows.hpp"
 #include "vector_add.hpp"
@@ -17,7 +18,12 @@ int main(int argc, char** argv) {
   for (const std::int64_t n : {0, 1, 31, 32, 33, 255, 256, 257, 1000003})
     exercise.test_sizes.push_back({{{"n", n}}});
   exercise.size = {{{"n", std::int64_t{1} << 28}}};
+  // The 32 floats of a warp are 128 bytes; side by side they fill 4 sectors.
+  if (EXERCISE >= 2) exercise.most.load_sectors = exercise.most.store_sectors = 4;
   if (EXERCISE == 2) exercise.least_ratio = 0.9;
-  if (EXERCISE == 3) exercise.least_ratio = 1.15;
+  if (EXERCISE == 3) {
+    exercise.least_ratio = 1.15;
+    exercise.unseen = "loads in flight";
+  }
   return course::run_exercise(argc, argv, exercise);
 }

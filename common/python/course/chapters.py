@@ -45,12 +45,30 @@ class Chapter(NamedTuple):
         return numbered(self.path / "exercises", ".cu")
 
     def progress(self) -> Dict[str, Any]:
-        """What the student did here: exercises passed, hints seen."""
+        """What the student did here: exercises passed, those right that only a GPU can pass,
+        hints seen."""
         try:
             known = json.loads((self.path / "my" / "progress.json").read_text())
         except (OSError, ValueError):
             known = {}
-        return {"passed": list(known.get("passed", [])), "hints": dict(known.get("hints", {}))}
+        return {"passed": list(known.get("passed", [])), "right": list(known.get("right", [])),
+                "hints": dict(known.get("hints", {}))}
+
+    def remember(self, what: str, number: int) -> None:
+        """Note an exercise as "passed" or as "right"; what has passed once stays passed."""
+        progress = self.progress()
+        progress[what] = sorted({*progress[what], number})
+        progress["right"] = [k for k in progress["right"] if k not in progress["passed"]]
+        self.save_progress(progress)
+
+    def progress_text(self) -> str:
+        """'2/2, 1 needs a GPU': passed of those that can pass here, and what only a GPU can."""
+        number, progress = len(self.exercises()), self.progress()
+        right = len(progress["right"])
+        if not number:
+            return "-"
+        left_out = f", {right} need{'s' if right == 1 else ''} a GPU" if right else ""
+        return f"{len(progress['passed'])}/{number - right}{left_out}"
 
     def save_progress(self, progress: Dict[str, Any]) -> None:
         (self.path / "my").mkdir(exist_ok=True)
