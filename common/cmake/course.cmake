@@ -290,8 +290,11 @@ function(course_chapter_test name objects libraries)
   target_include_directories(${name}_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${COURSE_ROOT}/tests")
   if(COURSE_BACKEND STREQUAL "cuda")
     course_stress(${name})
+    # What is about results shares the GPU. Special tests, some of which fill it or run long, have it for themselves.
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}."
-      PROPERTIES LABELS "ch${number}.cuda" RESOURCE_LOCK gpu TIMEOUT 600)
+      TEST_FILTER "-Special.*" PROPERTIES LABELS "ch${number}.cuda" TIMEOUT 600)
+    gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}."
+      TEST_FILTER "Special.*" PROPERTIES LABELS "ch${number}.cuda" RESOURCE_LOCK gpu TIMEOUT 600)
     return()
   endif()
   # The order is an argument: CMake 3.25 drops an ENVIRONMENT of several variables without a word.
@@ -355,11 +358,15 @@ function(course_exercise_test name kind number told)
   if(NOT COURSE_BACKEND STREQUAL "cpu" OR NOT COURSE_CPU_CHECKS)
     set(told "")  # who counts nothing answers something else
   endif()
-  add_test(NAME ch${chapter}.exercise_${number}.${kind}
+  set(test ch${chapter}.exercise_${number}.${kind})
+  add_test(NAME ${test}
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}_${kind}_${number}> -DKIND=${kind} -DTOLD=${told}
             -P "${COURSE_ROOT}/tests/exercise.cmake")
-  set_tests_properties(ch${chapter}.exercise_${number}.${kind} PROPERTIES
-    LABELS "ch${chapter}.${COURSE_BACKEND}" RESOURCE_LOCK gpu TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED")
+  set_tests_properties(${test} PROPERTIES
+    LABELS "ch${chapter}.${COURSE_BACKEND}" TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED")
+  if(COURSE_BACKEND STREQUAL "cuda")  # it is timed
+    set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE)
+  endif()
 endfunction()
 
 # The program NAME_KIND_NUMBER of one file; exercises/main.cpp is compiled once for all kinds of a number.

@@ -30,7 +30,7 @@ import runpy, sys
 root, patch = sys.argv[1:3]
 sys.path.insert(0, root + "/common/python")
 from course import build, machine, ncu, steps
-build.workers = lambda: 8
+build.workers = lambda: 4
 steps.GRACE_S = 1.0
 ncu.find = lambda: "ncu"
 exec(patch)

@@ -520,6 +520,10 @@ class ExerciseTest(ScriptTest):
 
     def test_without_gpu_it_runs_on_the_cpu(self) -> None:
         out = self.run_script("chapters/run", "01", "--exercise", "1", patch=NO_GPU + NO_NVCC,
+                              EXIT="3", code=1)
+        self.assertIn("Exercise 1: not yet: this is the starter, unchanged", out)
+        self.write("chapters/01_vector_add/my/1_tail.cu", "int mine;\n")
+        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=NO_GPU + NO_NVCC,
                               EXIT="3")
         self.assertIn("Exercise 1: right; whether it is fast enough needs a GPU", out)
         self.assertIn("What to do: the course/chapters/01_vector_add/exercises/1_tail.md", out)
@@ -529,6 +533,7 @@ class ExerciseTest(ScriptTest):
     def test_what_needs_a_gpu_is_not_open(self) -> None:
         for name in ("2_gap", "3_beat"):
             self.write(f"chapters/01_vector_add/exercises/{name}.cu", "// TODO\n")
+            self.write(f"chapters/01_vector_add/my/{name}.cu", "int mine;\n")
 
         def expect_after(number: int, text: str, patch: str = NO_GPU, **extra: str) -> None:
             self.run_script("chapters/run", "01", "--exercise", str(number), patch=patch, **extra)

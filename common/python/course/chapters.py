@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from . import BUILD, ROOT, Problem, shown
+from . import BUILD, ROOT, Problem, code, shown
 
 STAMP = ROOT / ".source_stamp"
 FIRST_STEPS = "00_first_steps"
@@ -134,6 +134,13 @@ def working_copy(chapter: Chapter, number: int) -> Tuple[Path, bool]:
         return mine, False
     (chapter.path / "my").mkdir(exist_ok=True)
     return Path(shutil.copyfile(starter, chapter.path / "my" / starter.name)), True
+
+
+def is_starter(chapter: Chapter, number: int) -> bool:
+    """True while the student's file is the starter, comments and layout apart."""
+    mine = working_copy(chapter, number)[0]
+    texts = [file.read_text(encoding="utf-8") for file in (mine, exercise(chapter, number))]
+    return list(code.tokens(texts[0])) == list(code.tokens(texts[1]))
 
 
 def next_hint(chapter: Chapter, number: int) -> str:

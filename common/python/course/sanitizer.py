@@ -51,14 +51,14 @@ def find() -> str:
 
 
 def workers() -> int:
-    """Processes at once: half as many as cores, because the driver's threads work, too."""
-    return max(1, build.workers() // 2)
+    """Processes at once: as many as cores; on 16 of them half as many left half of them idle."""
+    return max(1, build.workers())
 
 
 def shards(program: Path) -> List[Shard]:
     """All shards of a program in the order of their start. Only chapters' tests are divided: those
     of common/ may use the same files."""
-    count = min(8, workers()) if program.name[0].isdigit() else 1
+    count = min(16, workers()) if program.name[0].isdigit() else 1
     return [Shard(program, tool, index, count) for tool in BEGIN_WITH for index in range(count)]
 
 

@@ -6,6 +6,7 @@ machine or the measuring, not the kernel.
 
 from __future__ import annotations
 
+import statistics
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from . import results
@@ -90,6 +91,18 @@ def counted(pairs: List[Pair]) -> str:
     return text + (": " + ", ".join(names) if names else "")
 
 
+def shift_of_libraries(pairs: List[Pair]) -> Optional[str]:
+    """Libraries' rows hold no code of the course: if they moved together, the card or its clocks
+    are others, and the other rows are judged beside that."""
+    theirs = [pair.ratio for pair in pairs if pair.new.role == "peer"]
+    shift = statistics.median(theirs) if theirs else 1.0
+    if abs(shift - 1) <= SAME_WITHIN / 2:
+        return None
+    same = sum(abs(pair.ratio / shift - 1) <= SAME_WITHIN for pair in pairs)
+    return (f"  the libraries' rows took {shift:.3f}x as long (median of {len(theirs)}): another card "
+            f"or other clocks; beside that {same} of {rows_text(len(pairs))} SAME")
+
+
 def unlike(old: ResultFile, new: ResultFile) -> Optional[str]:
     """Why two files cannot be compared row by row."""
     for what, a, b in (("chapter", old.chapter, new.chapter), ("GPU", old.gpu.name, new.gpu.name)):
@@ -112,6 +125,8 @@ def lines(old: ResultFile, new: ResultFile) -> List[str]:
     out += [f"NO TIME  {pair.name}: {pair.new.words}" for pair in found.without_time]
     out.append(f"spot check: {counted(firm)}" if found.pairs else
                "spot check: no row of unchanged code is in both files with a time")
+    shift = shift_of_libraries(firm)
+    out += [shift] if shift else []
     if loose:
         out.append(f"  below {1e6 * SHORT_S:g} us or noisy, apart: {counted(loose)}")
     apart = [(found.new_code, "new code"), (len(found.without_time), "no time any more")]
