@@ -93,8 +93,9 @@ struct Version {
   /// empty: the study's.
   MakeProblem make = {};
   Behind behind = Behind::empty;
-  /// Measures one sample its own way: gets a function that launches once, returns seconds. Only for
-  /// showing how not to measure (docs/how_we_measure.md); empty: the engine measures.
+  /// Measures one sample its own way: gets a function that launches once, returns seconds. For what
+  /// is more than launches on one stream (several streams, GPUs, work of the host), and for showing
+  /// how not to measure (docs/how_we_measure.md); empty: the engine measures.
   std::function<double(const std::function<void()>& launch, cudaStream_t stream)> timer = {};
 
   /// The file that it is written in, relative to the chapter and without suffix; empty: its id.

@@ -25,7 +25,7 @@ struct Result {
   Input input = Input::random;
   Size size;
   std::vector<double> seconds;  ///< per launch, one per sample; empty unless measured
-  std::string mode = "graph";   ///< or "launch", "host" (nothing hidden), or "naive", as others do
+  std::string mode = "graph";   ///< or "launch", "host" (nothing hidden), or "own" timer
   std::optional<Behind> behind;
   double behind_s = 0;                 ///< of what a launch comes behind: taken off each of seconds
   std::vector<double> instantiations;  ///< seconds of a launch by each instantiation of the graph

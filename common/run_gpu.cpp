@@ -248,7 +248,7 @@ void ChapterRun::finish(const Study& study, const Job& job, Row& row, Result& re
   }
   result.seconds = row.seconds();
   result.cold = !row.version().timer;
-  result.mode = row.version().timer            ? "naive"
+  result.mode = row.version().timer            ? "own"
                 : row.by_graph()               ? "graph"
                 : row.behind() == Behind::host ? "host"
                                                : "launch";

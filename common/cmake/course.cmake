@@ -167,6 +167,35 @@ function(course_chapter)
   course_demos(${ARG_NAME} ${ARG_DEMOS})
 endfunction()
 
+# course_program_chapter(NAME 24_streams SOURCES main.cpp kernels ... [GPU_ONLY] [COMPARED ...] [DEMOS ...])
+#
+# The second kind of chapter: a program with a main() of its own, for what is more than versions of one kernel: several
+# streams, several GPUs, a tour of a library. It calls course::run(), with rows that launch and time what they like, so
+# that options, table, checks and result file are those of every chapter. SOURCES: .cpp files, and .cu files without
+# suffix. GPU_ONLY: the CPU backend does not build it. Makes NAME, a test that `NAME --check` finds everything right, and
+# what course_chapter() makes of exercises and demos.
+function(course_program_chapter)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "GPU_ONLY" "NAME" "SOURCES;COMPARED;DEMOS")
+  if(ARG_GPU_ONLY AND COURSE_BACKEND STREQUAL "cpu")
+    return()
+  endif()
+  set(host ${ARG_SOURCES})
+  list(FILTER host INCLUDE REGEX "[.]cpp$")
+  list(FILTER ARG_SOURCES EXCLUDE REGEX "[.]cpp$")
+  course_objects(objects ${ARG_NAME} "" ${ARG_SOURCES})
+  add_executable(${ARG_NAME} ${host} ${objects})
+  target_link_libraries(${ARG_NAME} PRIVATE ${COURSE_LIBRARY})
+  if(COURSE_BACKEND STREQUAL "cpu")
+    course_recorded(${ARG_NAME})
+  endif()
+  string(REGEX REPLACE "^([0-9][0-9])_.*" "ch\\1" label "${ARG_NAME}")
+  add_test(NAME ${label}.check COMMAND ${ARG_NAME} --study all --check)
+  set_tests_properties(${label}.check PROPERTIES
+    LABELS "${label}.${COURSE_BACKEND}" TIMEOUT 600 SKIP_RETURN_CODE 3)  # 3: no GPU
+  course_exercises(${ARG_NAME} ${ARG_COMPARED})
+  course_demos(${ARG_NAME} ${ARG_DEMOS})
+endfunction()
+
 # course_demos(NAME every_thread_atomic in_place_race:race...): a program NAME_demo_D of each demos/D.cu, and a test that
 # it shows what it wants to show. Behind a colon: the kinds of findings that the CPU backend must make, no more and no
 # less, with + between them.

@@ -82,7 +82,7 @@ def numbered(folder: Path, suffix: str) -> Dict[int, Path]:
 
 
 def every() -> List[Chapter]:
-    """All chapters, in reading order; not the harness, which proves the measuring itself."""
+    """All chapters with a number, in reading order."""
     folders = sorted((ROOT / "chapters").glob("[0-9][0-9]_*"))
     return [Chapter(folder.name, folder) for folder in folders
             if (folder / "CMakeLists.txt").exists()]
