@@ -199,7 +199,8 @@ class ScriptTest(unittest.TestCase):
         self.write("chapters/00_first_steps/CMakeLists.txt", "")
         self.chapter = self.root / "chapters" / "01_vector_add"
         for name, text in {
-                "CMakeLists.txt": "", "README.md": "# Vector add\n", "01_one.cu": "// fine\n",
+                "CMakeLists.txt": "",
+                "README.md": "# Vector add\n![p](results/h200-sequence.svg)\n", "01_one.cu": "// fine\n",
                 "02_two.cu": "// fine\n", "exercises/1_tail.cu": "// TODO\n",
                 "exercises/1_tail.md": EXERCISE, "exercises/solution/1_tail.cu": "// answer\n",
                 "results/h200.json": json.dumps(RECORDED)}.items():
@@ -727,6 +728,10 @@ class RecordTest(ScriptTest):
         recorded = json.loads((self.chapter / "results" / "h200.json").read_text())
         self.assertEqual(recorded["environment"]["build_type"], "Release")
         self.assertTrue((self.chapter / "results" / "h200-sequence.svg").exists())
+        (self.chapter / "results" / "h200-sequence.svg").unlink()
+        self.write("chapters/01_vector_add/README.md", "# Vector add\n")
+        out = self.run_script("chapters/run", "01", "--record", patch=GPU)
+        self.assertFalse((self.chapter / "results" / "h200-sequence.svg").exists(), "on no page")
         self.run_script("chapters/run", "01", "--record", patch=GPU)  # own results do not count
 
     def test_refusals_keep_the_old_record(self) -> None:

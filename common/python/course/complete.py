@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Iterator, List
+from typing import Iterator, List, Set
 
 from .lessons import UNRECORDED
 
@@ -44,6 +44,21 @@ def sources(folder: Path) -> Iterator[str]:
             yield f"{name}.cu is not in CMakeLists.txt"
         if file.parent == folder and re.match(r"[0-9][0-9]_", name) and file.name not in pages:
             yield f"{name}.cu is in no page"
+
+
+def pictures(root: Path) -> Set[Path]:
+    """The SVG files that some page shows."""
+    pages = [root / "README.md", *root.glob("chapters/*/*.md"), *root.glob("docs/*.md")]
+    return {(page.parent / name).resolve() for page in pages
+            for name in re.findall(r'[("]([^()"\s]+\.svg)', read(page))}
+
+
+def unseen(root: Path, folder: Path) -> Iterator[str]:
+    """Recorded plots that nobody sees."""
+    seen = pictures(root)
+    for file in sorted(folder.glob("results/*.svg")):
+        if file.resolve() not in seen:
+            yield f"{file.relative_to(folder)} is on no page"
 
 
 def exercises(folder: Path) -> Iterator[str]:
@@ -87,7 +102,7 @@ def absent(root: Path) -> List[str]:
         if not folder.is_dir() or not FOLDER.fullmatch(folder.name):
             continue
         found = [] if (folder / "CMakeLists.txt").exists() else ["no CMakeLists.txt"]
-        found += [*lesson(root, folder), *sources(folder)]
+        found += [*lesson(root, folder), *sources(folder), *unseen(root, folder)]
         found += ladder(root, folder) if is_ladder(folder) else programs(root, folder)
         lines += [f"chapters/{folder.name}: {line}" for line in found]
     return lines
