@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from . import limiters, results
+from . import limiters, results, tables
 from .results import ResultFile, Row, Study
 
 BLUE, VERMILLION, GREEN, PURPLE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"
@@ -75,8 +75,8 @@ def _title(axes: Any, title: str, below: str) -> None:
 
 def _provenance(result: ResultFile, rows: Sequence[Row], axis: Optional[str] = None) -> str:
     """The run, and the size and type of most rows (the others say theirs)."""
-    dimensions = results.besides(rows, axis)
-    sizes = [results.size_text({k: row.size[k] for k in dimensions if k in row.size})
+    dimensions = tables.besides(rows, axis)
+    sizes = [tables.size_text({k: row.size[k] for k in dimensions if k in row.size})
              for row in rows]
     types = [row.type for row in rows]
     usual = [max(values, key=values.count) for values in (sizes, types) if values]
@@ -95,23 +95,23 @@ def bars(result: ResultFile, study: Study) -> Any:
     tops = [row.rate_range[1] for row in drawn.values()] + [limit.value for limit in limits]
     axes.set_xlim(0, 1.03 * max(tops, default=1))
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    width = max((len(results.digits(row.rate)) for row in drawn.values()), default=0)
+    width = max((len(tables.digits(row.rate)) for row in drawn.values()), default=0)
     for y, row in enumerate(rows):
         if y not in drawn:
-            axes.annotate(row.words or results.cell(result, row, "rate"), (0, y), (4, 0),
+            axes.annotate(row.words or tables.cell(result, row, "rate"), (0, y), (4, 0),
                           textcoords="offset points", va="center", style="italic", color=VERMILLION)
             continue
         axes.barh(y, row.rate, height=0.66, linewidth=1, **ROLE_STYLE[row.role])
         low, high = row.rate_range
         axes.errorbar(row.rate, y, xerr=[[max(0, row.rate - low)], [max(0, high - row.rate)]],
                       ecolor=VERMILLION, elinewidth=1.4, capsize=2.5)
-        share = "" if row.of_limit is None else f"{results.percent_text(row):>9}"
-        axes.annotate(f"{results.digits(row.rate):>{width}} {unit}{share}", (1.02, y), va="center",
+        share = "" if row.of_limit is None else f"{tables.percent_text(row):>9}"
+        axes.annotate(f"{tables.digits(row.rate):>{width}} {unit}{share}", (1.02, y), va="center",
                       xycoords=("axes fraction", "data"), family="monospace", fontsize=8,
                       annotation_clip=False)
     _limit_lines(axes, rows, limits)
     axes.set_yticks(range(len(rows)))
-    axes.set_yticklabels([row.version + results.qualifier(row, rows)
+    axes.set_yticklabels([row.version + tables.qualifier(row, rows)
                           + ("" if row.role == "version" else f" [{row.role}]") for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(f"rate in {unit}" if unit else "rate")
@@ -126,9 +126,9 @@ def _limit_lines(axes: Any, rows: Sequence[Row], limits: Sequence[results.Limit]
         for y, row in enumerate(rows):
             if row.limit == limit or len(limits) == 1:
                 axes.vlines(limit.value, y - 0.5, y + 0.5, color=BLACK, linestyle=style)
-        text = f"{limit.name}: {results.digits(limit.value)} {limit.unit}"
+        text = f"{limit.name}: {tables.digits(limit.value)} {limit.unit}"
         axes.plot([], [], color=BLACK, linestyle=style,
-                  label=f"limit: {text}{results.limit_rows(rows, limit)}")
+                  label=f"limit: {text}{tables.limit_rows(rows, limit)}")
         if len(limits) == 1:
             axes.annotate(text, (limit.value, 1), (0, 4), xycoords=("data", "axes fraction"),
                           textcoords="offset points", fontsize=8,
@@ -225,7 +225,7 @@ def lines(result: ResultFile, study: Study, axis: str) -> Any:
     drawn = [row for row in rows if not row.words]
     unit = drawn[0].unit if drawn else ""
     drawn = [row for row in drawn if row.unit == unit]
-    series = results.series(drawn, axis)
+    series = tables.series(drawn, axis)
     roofs = _roofs(result, drawn, unit)
     figure, axes = _pyplot().subplots(figsize=(6.5, max(4.0, 0.2 * (len(series) + len(roofs)))))
     labels: List[Label] = []
@@ -240,7 +240,7 @@ def lines(result: ResultFile, study: Study, axis: str) -> Any:
     right = axes.get_xlim()[1]
     for (name, value), style in zip(roofs.items(), STYLES[1:] + STYLES[1:]):
         axes.axhline(value, color=GREY, linewidth=0.9, linestyle=style)
-        labels.append((right, value, f"{name} {results.digits(value)} {unit}", GREY))
+        labels.append((right, value, f"{name} {tables.digits(value)} {unit}", GREY))
     _l2_line(axes, result, drawn, axis)
     _margin_labels(axes, labels)
     axes.set_xlabel(study.axis_label or axis)
@@ -311,10 +311,10 @@ def roofline(result: ResultFile, study: Study) -> Any:
     for (name, slope), style in zip(slopes.items(), STYLES[1:]):
         knee = min(high, ceiling / slope)
         axes.plot([low, knee], [low * slope, knee * slope], color=GREY, linewidth=1,
-                  linestyle=style, label=f"{name}: {results.digits(slope * scale)} GB/s")
+                  linestyle=style, label=f"{name}: {tables.digits(slope * scale)} GB/s")
     for limit, value in flat.items():
         axes.plot([min(knees, default=low), high], [value, value], color=BLACK, linewidth=1,
-                  label=f"{limit.name}: {results.digits(limit.value)} {limit.unit}")
+                  label=f"{limit.name}: {tables.digits(limit.value)} {limit.unit}")
     path = [point for point, row in zip(points, rows) if row.role == "version"]
     axes.plot([x for x, _ in path], [y for _, y in path], color=BLUE, linewidth=1.2)
     labels: List[Label] = []
@@ -322,8 +322,8 @@ def roofline(result: ResultFile, study: Study) -> Any:
         look = ROLE_STYLE[row.role]
         axes.plot(x, y, marker="o" if row.role == "version" else "s", markersize=5,
                   color=look["edgecolor"], markerfacecolor=look["facecolor"], linestyle="none")
-        labels.append((x, y, f"{row.version}{results.qualifier(row, rows)}: "
-                             f"{results.digits(y, 3)} {unit}", look["edgecolor"]))
+        labels.append((x, y, f"{row.version}{tables.qualifier(row, rows)}: "
+                             f"{tables.digits(y, 3)} {unit}", look["edgecolor"]))
     _margin_labels(axes, labels)
     _legend_below(axes)
     axes.set_xlabel("necessary work in flop per byte")
