@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_results import ROOT, Folder  # noqa: E402
-from course import banks, lessons, plots, results  # noqa: E402
+from course import banks, lessons, machine, results  # noqa: E402
 
 EVIDENCE = ROOT / "common" / "simt" / "evidence"
 PROGRAM = Path(os.environ.get("COURSE_BIN", "")) / banks.CHAPTER
@@ -232,7 +232,8 @@ class Recorded(unittest.TestCase):
 
 
 class Pictures(Folder):
-    @unittest.skipUnless(plots.find_python(ROOT), "no python with matplotlib on this machine")
+    @unittest.skipUnless(machine.probe_matplotlib().where,
+                         "no python with matplotlib on this machine")
     def test_the_same_bytes_twice(self):
         for folder in ("a", "b"):
             done = subprocess.run([sys.executable, str(ROOT / "common" / "plot"), "banks", "--out",

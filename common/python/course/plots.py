@@ -7,8 +7,6 @@ direct label carry the same information. The same input gives the same bytes of 
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -28,21 +26,6 @@ GREY = "#555555"
 HOW_TO = ("no plots: python has no matplotlib; to get them: pip install matplotlib, "
           "or apt install python3-matplotlib")
 Label = Tuple[float, float, str, str]  # x, y (data), text, colour
-
-
-def find_python(root: Path) -> Optional[str]:
-    """A python that has matplotlib: this one, the system's, or the one of build/venv."""
-    try:
-        __import__("matplotlib")
-        return sys.executable
-    except ImportError:
-        pass
-    for python in ("/usr/bin/python3", str(root / "build" / "venv" / "bin" / "python")):
-        if Path(python).exists() and Path(python).resolve() != Path(sys.executable).resolve() and \
-                subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL,
-                               check=False).returncode == 0:
-            return python
-    return None
 
 
 def _pyplot() -> Any:
