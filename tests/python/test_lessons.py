@@ -179,11 +179,11 @@ class Pages(Folder):
 
     def test_table_of_a_csv_file(self):
         self.assertEqual(self.csv_table(""), [
-            "| version | per clock | note |", "|---|--:|--:|",
+            "| version | per clock | note |", "|---|--:|---|",
             "| [01_simple](01_simple.cu) | 5.7 | a\\|b |", "| 02_vectors | 6.60 | one, two |",
             "| own | 1e-07 |  |", "", "counted in the code (nvcc 13.0)"])
         self.assertEqual(self.csv_table(" columns=per_clock,version only=02,own")[:4], [
-            "| per clock | version |", "|---|--:|", "| 6.60 | 02_vectors |", "| 1e-07 | own |"])
+            "| per clock | version |", "|---|---|", "| 6.60 | 02_vectors |", "| 1e-07 | own |"])
         self.assertEqual(len(self.csv_table(" only=01-02")), 6)
 
     def test_table_follows_its_file(self):

@@ -9,16 +9,15 @@ import re
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from . import banks, code, limiters, results, tables
+from . import code, limiters, results, tables
 from .listings import extract
 from .pages import UNRECORDED, LessonError, Marker, Page
 from .results import ResultError, ResultFile, Row
 
-WRITTEN = ("results", "snippet", "value", "limiters", "limiter", "table", "banks")
+WRITTEN = ("results", "snippet", "value", "limiters", "limiter", "table")
 INLINE = ("value", "limiter")  # in a sentence
 FILES = {"results": "results/h200.json", "value": "results/h200.json",  # where file= is left out
-         "limiters": "results/h200-limiters.csv", "limiter": "results/h200-limiters.csv",
-         "banks": "../../common/simt/evidence/h200.csv"}
+         "limiters": "results/h200-limiters.csv", "limiter": "results/h200-limiters.csv"}
 NOT_RECORDED = "*not recorded yet*"
 FENCE = re.compile(r"[ \t]*\n(```+)[^\n]*\n(?:.*?\n)??\1[ \t]*(?=\n|\Z)", re.S)
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".hpp": "cpp", ".py": "python",
@@ -42,6 +41,11 @@ def read_table(path: Path) -> Tuple[str, List[str], List[List[str]]]:
         if len(row) != len(names):
             raise LessonError(f"{path}:{number}: {len(row)} cells, but {len(names)} columns")
     return lines[0][2:].strip(), names, [row for _, row in rows[1:]]
+
+
+def is_number(cell: str) -> bool:
+    """Does a cell hold a figure, or '-' in place of one? ('02_vectors' is a name.)"""
+    return cell == "-" or bool(re.match(r"[<+-]?\.?\d+(?!\d|_)", cell))
 
 
 class Writer:
@@ -186,18 +190,11 @@ class Writer:
         lines = [[row[names.index(column)] for column in columns] for row in rows]
         lines = [[self.link(line[0])] + line[1:] for line in lines]
         headers = [column.replace("_", " ") for column in columns]
-        return tables.to_markdown((headers, lines)) + f"\n\n{comment}"
-
-    def bank_table(self, words: str) -> str:
-        (only,), named = self.options(words, 1, ("file",))
-        name = named.get("file", FILES["banks"])
-        evidence = banks.read_evidence(self.page.path.parent / name)
-        headers, rows = banks.table(only, evidence)
-        lines = tables.to_markdown(
-            (headers, [[self.link(row[0])] + row[1:] for row in rows])).split("\n")
-        lines[1] = "|---|---|---" + "|--:" * (len(headers) - 3) + "|"  # words to the left
-        below = "; ".join(filter(None, ["Wavefronts per request", evidence.provenance()]))
-        return "\n".join(lines + ["", below])
+        text = tables.to_markdown((headers, lines)).split("\n")
+        sides = ["--:" if any(is_number(line[k]) for line in lines) else "---"
+                 for k in range(1, len(headers))]
+        text[1] = "|".join(["", "---", *sides, ""])  # words to the left
+        return "\n".join(text) + f"\n\n{comment}"
 
     def listing(self, words: str) -> str:
         parts = words.split()
@@ -243,8 +240,7 @@ def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
     if not closing or closing.kind != f"/{marker.kind}":
         raise LessonError(f"no <!-- /{marker.kind} --> after this marker")
     write = {"results": writer.table, "value": writer.value, "limiters": writer.limiter_table,
-             "limiter": writer.limiter, "table": writer.csv_table,
-             "banks": writer.bank_table}[marker.kind]
+             "limiter": writer.limiter, "table": writer.csv_table}[marker.kind]
     if awaits_record(page, marker):
         write = (lambda words: NOT_RECORDED)
     if marker.kind not in INLINE:

@@ -53,11 +53,6 @@ Any CSV file whose first line is a comment that says where its figures come from
     columns=  names of the file's first line after the comment (default: all)
     only=     rows by what stands in the first column: numbers, ranges of numbers, or whole names
 
-Bank conflicts of chapter 03's versions: predicted, counted, measured
-    <!-- banks: 05-09 file=../../common/simt/evidence/h200.csv -->
-    (written: the table; file= names the table of counters, by default this one)
-    <!-- /banks -->
-
 A page whose figures are still to be recorded
     <!-- unrecorded -->
   Its blocks whose file does not exist yet say "not recorded yet"; without the marker they are

@@ -311,6 +311,17 @@ def probe_matplotlib() -> Item:
     return Item("matplotlib", None)
 
 
+def can_plot(script: Path) -> bool:
+    """True if this python can plot. If only another one can, it takes the script over: then this
+    never returns."""
+    python = probe_matplotlib().where
+    if python and python != sys.executable and "COURSE_PLOT" not in os.environ:
+        sys.stdout.flush()
+        os.execve(python, [python, str(script.resolve()), *sys.argv[1:]],
+                  {**os.environ, "COURSE_PLOT": "again"})
+    return python == sys.executable
+
+
 PROBES: Dict[str, Callable[[], Item]] = {
     "nvcc": probe_nvcc,
     "CUDA runtime": probe_runtime,

@@ -6,6 +6,7 @@ direct label carry the same information. The same input gives the same bytes of 
 """
 from __future__ import annotations
 
+import argparse
 import math
 import textwrap
 from pathlib import Path
@@ -28,7 +29,16 @@ HOW_TO = ("no plots: python has no matplotlib; to get them: pip install matplotl
 Label = Tuple[float, float, str, str]  # x, y (data), text, colour
 
 
-def _pyplot() -> Any:
+def formats(text: str) -> List[str]:
+    """'svg,png' of a command line."""
+    names = text.split(",")
+    if not set(names) <= {"svg", "png"}:
+        raise argparse.ArgumentTypeError(f"'{text}' is not svg, png or svg,png")
+    return names
+
+
+def plain_pyplot() -> Any:
+    """matplotlib's pyplot with the course's settings only."""
     import matplotlib
     matplotlib.use("Agg")
     matplotlib.rcdefaults()  # not the user's own style: the same file everywhere
@@ -39,12 +49,13 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _save(figure: Any, path: Path, kind: str) -> Path:
+def save_figure(figure: Any, path: Path, kind: str) -> Path:
+    """Writes and closes a figure; the same figure gives the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     figure.savefig(path, format=kind, dpi=150, bbox_inches="tight", pad_inches=0.15,
                    metadata=metadata)
-    _pyplot().close(figure)
+    plain_pyplot().close(figure)
     return path
 
 
@@ -72,7 +83,7 @@ def bars(result: ResultFile, study: Study) -> Any:
     """Horizontal bars from zero in the order of the file, the rates in a column beside them."""
     rows = result.rows_of(study.name)
     unit = next((row.unit for row in rows if not row.words), "")
-    figure, axes = _pyplot().subplots(figsize=(6.0, 0.7 + 0.28 * len(rows)))
+    figure, axes = plain_pyplot().subplots(figsize=(6.0, 0.7 + 0.28 * len(rows)))
     limits = list(dict.fromkeys(row.limit for row in rows if row.limit and row.limit.unit == unit))
     drawn = {y: row for y, row in enumerate(rows) if not row.words and row.unit == unit}
     tops = [row.rate_range[1] for row in drawn.values()] + [limit.value for limit in limits]
@@ -210,7 +221,8 @@ def lines(result: ResultFile, study: Study, axis: str) -> Any:
     drawn = [row for row in drawn if row.unit == unit]
     series = tables.series(drawn, axis)
     roofs = _roofs(result, drawn, unit)
-    figure, axes = _pyplot().subplots(figsize=(6.5, max(4.0, 0.2 * (len(series) + len(roofs)))))
+    height = max(4.0, 0.2 * (len(series) + len(roofs)))
+    figure, axes = plain_pyplot().subplots(figsize=(6.5, height))
     labels: List[Label] = []
     for index, (name, line) in enumerate(series.items()):
         look = _look(index)
@@ -287,7 +299,7 @@ def roofline(result: ResultFile, study: Study) -> Any:
     ceiling = max(flat.values(), default=math.inf)
     knees = [ceiling / slope for slope in slopes.values()] if flat else []
     low, high = min([x for x, _ in points] + knees) / 4, max([x for x, _ in points] + knees) * 4
-    figure, axes = _pyplot().subplots(figsize=(6.0, max(4.5, 0.2 * len(rows) + 1)))
+    figure, axes = plain_pyplot().subplots(figsize=(6.0, max(4.5, 0.2 * len(rows) + 1)))
     tops = [y for _, y in points] + [min(ceiling, high * slope) for slope in slopes.values()]
     _log_axis(axes.xaxis, low, high, 2)
     _log_axis(axes.yaxis, 0.6 * min(y for _, y in points), 1.6 * max(tops))
@@ -330,7 +342,7 @@ def limiter_bars(measured: limiters.Record) -> Any:
     """One row a version: four figures and the parts of a warp's time, side by side."""
     rows = measured.rows
     height = 0.27 * len(rows)
-    figure, grid = _pyplot().subplots(1, 5, sharey=True, figsize=(10.5, height + 0.4),
+    figure, grid = plain_pyplot().subplots(1, 5, sharey=True, figsize=(10.5, height + 0.4),
                                       gridspec_kw={"width_ratios": (1, 1, 1, 1, 2.6),
                                                    "wspace": 0.13})
     _limiter_panel(grid[0], "DRAM", "% of peak", [row.get("dram_percent") for row in rows], 100)
@@ -405,7 +417,7 @@ def _stall_panel(axes: Any, rows: Sequence[limiters.Limiter]) -> None:
 def draw_limiters(measured: limiters.Record, stem: Path, formats: Sequence[str]) -> List[Path]:
     """Draws a file of limiters to STEM.FORMAT and gives the paths."""
     figure = limiter_bars(measured)
-    return [_save(figure, Path(f"{stem}.{name}"), name) for name in formats]
+    return [save_figure(figure, Path(f"{stem}.{name}"), name) for name in formats]
 
 
 # Whole files
@@ -419,7 +431,7 @@ def draw(result: ResultFile, study: Study, stem: Path, formats: Sequence[str],
     else:
         figure = lines(result, study, axis) if axis else bars(result, study)
     base = f"{stem}-{study.name}" + ("-roofline" if as_roofline else "")
-    return [_save(figure, Path(f"{base}.{name}"), name) for name in formats]
+    return [save_figure(figure, Path(f"{base}.{name}"), name) for name in formats]
 
 
 def draw_comparison(comparison: Any, svg: Optional[Path], png: Optional[Path]) -> List[Path]:
@@ -433,7 +445,7 @@ def draw_comparison(comparison: Any, svg: Optional[Path], png: Optional[Path]) -
         raise results.ResultError("nothing to draw: no row of these files can be compared")
     heights = [len(group) + 2.5 for group in groups.values()]
     row_height = 0.16 + 0.06 * len(comparison.letters)
-    figure, grid = _pyplot().subplots(len(groups), 1, squeeze=False, constrained_layout=True,
+    figure, grid = plain_pyplot().subplots(len(groups), 1, squeeze=False, constrained_layout=True,
                                       gridspec_kw={"height_ratios": heights},
                                       figsize=(7.0, row_height * sum(heights)))
     for axes, (study, group) in zip(grid[:, 0], groups.items()):
@@ -442,7 +454,7 @@ def draw_comparison(comparison: Any, svg: Optional[Path], png: Optional[Path]) -
         axes.set_title(f"{comparison.files[0].chapter}, {study}", loc="left", weight="bold")
     grid[0, 0].legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize=8,
                       borderaxespad=3)
-    return [_save(figure, path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]
+    return [save_figure(figure, path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]
 
 
 def _compare_rows(axes: Any, comparison: Any, group: Sequence[Any]) -> None:
