@@ -20,7 +20,8 @@ CHAPTER = ROOT / "chapters" / "03_transpose"
 sys.path.insert(0, str(CHAPTER / "drawings"))
 import banks  # noqa: E402
 
-EVIDENCE = ROOT / "common" / "simt" / "evidence"
+PATTERNS = ROOT / "tests" / "evidence" / "h200-patterns.csv"
+EVIDENCE = CHAPTER / "results" / "counts" / "h200-modelled.csv"
 PROGRAM = Path(os.environ.get("COURSE_BIN", "")) / banks.CHAPTER
 NO_PROGRAM = (f"COURSE_BIN is unset, or names a folder without {banks.CHAPTER}: what its versions "
               "do to the banks is NOT TESTED")
@@ -88,7 +89,7 @@ class Rule(unittest.TestCase):
 
     def test_every_pattern_that_was_measured(self):
         known = 0  # stores of 16 bytes that take one wavefront more: docs/cpu_backend.md
-        rows = [row for row in read_csv(EVIDENCE / "h200-patterns.csv")
+        rows = [row for row in read_csv(PATTERNS)
                 if row["op"] in ("shared_load", "shared_store")]
         self.assertEqual(len(rows), 820)
         for row in rows:
@@ -182,7 +183,7 @@ class Table(Folder):
         self.assertEqual(lines[0], "# Wavefronts per request")
 
     def test_the_table_of_the_lesson_is_not_stale(self):
-        banks.write_table(self.folder / "banks.csv", banks.read_evidence(EVIDENCE / "h200.csv"))
+        banks.write_table(self.folder / "banks.csv", banks.read_evidence(EVIDENCE))
         self.assertEqual((self.folder / "banks.csv").read_text(),
                          (CHAPTER / "results" / "banks.csv").read_text(),
                          "chapters/03_transpose/banks writes it anew")
@@ -197,9 +198,9 @@ class Table(Folder):
 
 class Recorded(unittest.TestCase):
     def test_the_recorded_counts_are_those_predicted(self):
-        evidence = banks.read_evidence(EVIDENCE / "h200.csv")
+        evidence = banks.read_evidence(EVIDENCE)
         if not evidence.counters:
-            self.skipTest(f"{EVIDENCE / 'h200.csv'} has no row of {banks.CHAPTER}: NOT TESTED")
+            self.skipTest(f"{EVIDENCE} has no row of {banks.CHAPTER}: NOT TESTED")
         for version, kind, _, predicted, counted, _ in banks.table(evidence)[1]:
             with self.subTest(version=version, access=kind):
                 self.assertIn(counted, ("-", predicted))

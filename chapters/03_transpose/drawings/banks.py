@@ -148,7 +148,7 @@ VERSIONS: Dict[str, Dict[str, Access]] = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """Chapter 03 in a table that simt/evidence/compare wrote."""
+    """What a table says that tests/evidence/compare wrote."""
     header: Dict[str, str]  # what it was measured with
     counters: Dict[Tuple[str, str], Dict[str, int]]  # version and counter: "modelled", "measured"
 
@@ -168,7 +168,7 @@ class Evidence:
 
 
 def read_evidence(path: Path) -> Evidence:
-    """The counters of chapter 03's sequence, added up over sizes and kernels."""
+    """The counters of the chapter's sequence, added up over sizes and kernels."""
     evidence = Evidence({}, {})
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
