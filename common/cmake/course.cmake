@@ -92,7 +92,7 @@ endfunction()
 # Makes the targets
 #   NAME            the chapter's program
 #   NAME_reference  the reference on the CPU, which needs no CUDA
-#   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists; tests/NAME_*_test.cpp are part of it
+#   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists, with tests/NAME_*_test.cpp
 #   NAME_exercise_K for each my/K_*.cu
 #   NAME_demo_D     for each D of DEMOS
 #   NAME_P          for each P of PROGRAMS
