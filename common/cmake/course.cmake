@@ -92,7 +92,7 @@ endfunction()
 # Makes the targets
 #   NAME            the chapter's program
 #   NAME_reference  the reference on the CPU, which needs no CUDA
-#   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists
+#   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists, with tests/NAME_*_test.cpp
 #   NAME_exercise_K for each my/K_*.cu
 #   NAME_demo_D     for each D of DEMOS
 #   NAME_P          for each P of PROGRAMS
@@ -314,7 +314,8 @@ function(course_chapter_test name objects libraries)
     return()
   endif()
   string(SUBSTRING "${name}" 0 2 number)
-  add_executable(${name}_test "${COURSE_ROOT}/tests/${name}_test.cpp" ${objects})
+  file(GLOB more CONFIGURE_DEPENDS "${COURSE_ROOT}/tests/${name}_*_test.cpp")
+  add_executable(${name}_test "${COURSE_ROOT}/tests/${name}_test.cpp" ${more} ${objects})
   target_link_libraries(${name}_test PRIVATE ${COURSE_LIBRARY} ${libraries} GTest::gtest)
   target_include_directories(${name}_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${COURSE_ROOT}/tests")
   if(COURSE_BACKEND STREQUAL "cuda")

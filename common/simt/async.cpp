@@ -1,5 +1,5 @@
-// Barriers that count bytes, bulk copies and active lanes. What belongs to one block, cluster or
-// cooperative grid runs on one OS thread, so the tables are thread-local.
+// Asynchronous copies, barriers that count bytes, and active lanes. What belongs to one block,
+// cluster or cooperative grid runs on one OS thread, so the tables are thread-local.
 #include "async.hpp"
 
 #include <cstring>
@@ -272,6 +272,33 @@ void mbarrier_store(std::uint64_t* barrier, void* to, const void* value, std::si
     for (Copy& copy : record.copies) copy.ready = true;
   }
   move_on(*thread.block->gang);
+}
+
+// ---- Copies of one thread ----
+
+void async_copy(void* to, const void* from, std::size_t bytes) {
+  Thread& thread = *current_thread;
+  if (thread.copies.empty()) thread.copies.emplace_back();
+  thread.has_copies = true;
+  thread.copies.back().push_back({to, from, bytes});
+}
+
+void async_commit() { current_thread->copies.emplace_back(); }
+
+void async_wait(unsigned pending) {
+  Thread& thread = *current_thread;
+  auto& groups = thread.copies;
+  const std::size_t closed = groups.empty() ? 0 : groups.size() - 1;
+  if (closed <= pending) return;
+  const std::size_t land = closed - pending;
+  for (std::size_t g = 0; g < land; ++g) {
+    for (const Thread::Copy& copy : groups[g]) {
+      access(copy.from, copy.bytes, Access::load, __builtin_return_address(0));
+      access(copy.to, copy.bytes, Access::store, __builtin_return_address(0));
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+  }
+  groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(land));
 }
 
 // ---- Groups of bulk copies ----

@@ -111,7 +111,7 @@ bool pairs_agree(const Request& r, unsigned other) {
 }
 
 /// A warp's access goes in groups: 32 lanes of up to 4 bytes, 16 of 8, 8 of 16. A load whose lanes
-/// agree in pairs needs half as many groups. Checked against an H200 (evidence/).
+/// agree in pairs needs half as many groups. Checked against an H200 (tests/evidence).
 unsigned wavefronts(const Request& r, bool load, unsigned* groups) {
   unsigned lanes = r.bytes <= 4 ? 32 : r.bytes == 8 ? 16 : 8;
   if (load && r.bytes >= 8 && (pairs_agree(r, 1) || pairs_agree(r, 2))) lanes *= 2;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -148,7 +149,8 @@ struct Gang {
   std::vector<std::unique_ptr<Meeting>> clusters;
   bool wide = false;  ///< clusters or a cooperative grid: more than one block can meet
   std::vector<Thread> threads;
-  std::vector<Thread*> order;  ///< in which they run; the first few again at the end
+  static constexpr unsigned look_ahead = 8;  ///< threads, for prefetching
+  std::vector<Thread*> order;                ///< in which they run; the first few again at the end
   std::size_t cursor = 0;
   unsigned live = 0;
   Meeting meeting;  ///< all of them
@@ -218,18 +220,37 @@ inline bool is_local(std::uintptr_t address) {
 inline uint3 position(unsigned number, const dim3& shape) {
   return {number % shape.x, number / shape.x % shape.y, number / shape.x / shape.y};
 }
+
+// ---- engine.cpp ----
+
+/// Runs the threads of a gang that was made ready, until the last has returned or the launch
+/// failed.
+void run_threads_of(Gang& gang);
+/// After a launch that failed: fibers stopped in the middle start anew.
+void drop_fibers(Worker& worker);
 /// Leaves the running fiber for good: the launch is over.
 [[noreturn]] void abandon(Grid& grid, int cuda_error);
 /// Tells the watchdog that a thread has got somewhere.
 void move_on(Gang& gang);
-/// Set while a worker has not got anywhere for SIMT_TIMEOUT seconds.
-extern std::atomic<bool> somebody_is_stuck;
-/// Ends the launch with a report if this worker is stuck.
-void stop_if_stuck(Thread& thread, ProgramCounter pc);
 /// Stays runnable, but lets the others of the gang run first.
 void step_aside(Thread& thread);
 /// The same for a thread that polls; ends the launch if nothing moves.
 void give_way(Thread& thread);
+
+// ---- worker.cpp ----
+
+/// The one of this OS thread while it runs a grid.
+extern __thread Worker* current_worker __attribute__((tls_model("initial-exec")));
+/// SIMT_THREADS, or as many as the machine has.
+unsigned worker_count();
+/// Runs job(worker) on up to `wanted` workers; the OS thread that calls is one of them.
+void run_on_workers(unsigned wanted, const std::function<void(Worker&)>& job);
+/// Set while a worker has not got anywhere for SIMT_TIMEOUT seconds.
+extern std::atomic<bool> somebody_is_stuck;
+/// Ends the launch with a report if this worker is stuck.
+void stop_if_stuck(Thread& thread, ProgramCounter pc);
+/// Reports who waits where, and marks the launch as failed.
+void report_deadlock(Gang& gang);
 
 // ---- check.cpp ----
 

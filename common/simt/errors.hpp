@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Between the engine and the CUDA error state (host.cpp).
+/// Between the engine and the CUDA error state (host.cpp, host_kernels.cpp).
 
 #include <cstddef>
 #include <string>

@@ -31,7 +31,8 @@ function(simt_add_library)
   find_package(Threads REQUIRED)
 
   set(sources "")
-  foreach(name engine memory async check count hooks source_line host)
+  foreach(name engine grid worker memory async check count hooks source_line host host_memory host_streams host_kernels
+      device_functions)
     if(EXISTS "${here}/${name}.cpp")
       list(APPEND sources "${here}/${name}.cpp")
     endif()

@@ -3,9 +3,7 @@
 COURSE_BIN names the folder of the built programs. Without it the versions' addresses are not
 compared with what their programs do.
 """
-import contextlib
 import csv
-import io
 import json
 import os
 import subprocess
@@ -16,9 +14,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_results import ROOT, Folder  # noqa: E402
-from course import banks, lessons, plots, results  # noqa: E402
+from course import machine, results  # noqa: E402
 
-EVIDENCE = ROOT / "common" / "simt" / "evidence"
+CHAPTER = ROOT / "chapters" / "03_transpose"
+sys.path.insert(0, str(CHAPTER / "drawings"))
+import banks  # noqa: E402
+
+PATTERNS = ROOT / "tests" / "evidence" / "h200-patterns.csv"
+EVIDENCE = CHAPTER / "results" / "counts" / "h200-modelled.csv"
 PROGRAM = Path(os.environ.get("COURSE_BIN", "")) / banks.CHAPTER
 NO_PROGRAM = (f"COURSE_BIN is unset, or names a folder without {banks.CHAPTER}: what its versions "
               "do to the banks is NOT TESTED")
@@ -86,7 +89,7 @@ class Rule(unittest.TestCase):
 
     def test_every_pattern_that_was_measured(self):
         known = 0  # stores of 16 bytes that take one wavefront more: docs/cpu_backend.md
-        rows = [row for row in read_csv(EVIDENCE / "h200-patterns.csv")
+        rows = [row for row in read_csv(PATTERNS)
                 if row["op"] in ("shared_load", "shared_store")]
         self.assertEqual(len(rows), 820)
         for row in rows:
@@ -127,13 +130,6 @@ class Versions(unittest.TestCase):
         self.assertEqual((plain["store"].wavefronts("store"), plain["load"].wavefronts("load")),
                          (32, 4))
 
-    def test_select(self):
-        self.assertEqual(banks.select("09,06-07"), ["06_padded", "07_swizzled", "09_vectors"])
-        for wrong in ("01-04", "x", ""):
-            with self.assertRaises(results.ResultError):
-                banks.select(wrong)
-
-
 @unittest.skipUnless(PROGRAM.is_file(), NO_PROGRAM)
 class CpuBackend(Folder):
     def test_counts_are_those_predicted(self):
@@ -156,28 +152,14 @@ class CpuBackend(Folder):
                     self.assertEqual(model["wavefronts"], requests * access.wavefronts(kind))
 
 
-class Block(Folder):
-    def setUp(self):
-        super().setUp()
-        self.page = self.folder / "chapters" / banks.CHAPTER / "README.md"
-        self.page.parent.mkdir(parents=True)
-        self.evidence = self.folder / "common" / "simt" / "evidence" / "h200.csv"
-        self.evidence.parent.mkdir(parents=True)
-
-    def lessons(self, action):
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-            code = lessons.main([action], self.folder)
-        return code, output.getvalue()
-
-    def written(self, rows, only="05"):
-        """The block that a table with these rows gives."""
-        self.evidence.write_text("\n".join(["# gpu: NVIDIA H200", "# date: 2026-11-20", HEADER,
-                                            *rows]) + "\n")
-        self.page.write_text(f"<!-- banks: {only} -->\n<!-- /banks -->\nafter\n")
-        self.assertEqual(self.lessons("--update")[0], 0)
-        self.assertEqual(self.lessons("--check")[0], 0)
-        return self.page.read_text().split("\n")[1:-3]
+class Table(Folder):
+    def written(self, rows):
+        """The table that evidence with these rows gives."""
+        evidence = self.folder / "evidence.csv"
+        evidence.write_text("\n".join(["# gpu: NVIDIA H200", "# date: 2026-11-20", HEADER,
+                                       *rows]) + "\n")
+        banks.write_table(self.folder / "banks.csv", banks.read_evidence(evidence))
+        return (self.folder / "banks.csv").read_text().split("\n")[:-1]
 
     def test_three_columns(self):
         row = "03_transpose,sequence,05_shared_tile,rows=64 cols=64,transpose_tiles,shared_"
@@ -187,59 +169,54 @@ class Block(Folder):
                               f"{row}loads_wavefronts,2048,2000,no,why",
                               f"{row}stores_requests,128,128,yes,",
                               row.replace("sequence", "size") + "loads_requests,9,9,yes,"])
-        self.assertEqual(lines[1], "|---|---|---|--:|--:|--:|")
-        self.assertEqual(lines[2:], [
-            "| 05_shared_tile | store | a row: lane x at column x | 1 | - | - |",
-            "| 05_shared_tile | load | a column: lane x at row x | 32 | 32 | 31.25 |", "",
-            "Wavefronts per request; NVIDIA H200, 2026-11-20"])
+        self.assertEqual(lines[:4], [
+            "# Wavefronts per request; NVIDIA H200, 2026-11-20",
+            "version,access,lanes_of_a_request,predicted_by_the_rule,counted_by_the_CPU_backend,"
+            "measured_by_the_profiler",
+            "05_shared_tile,store,a row: lane x at column x,1,-,-",
+            "05_shared_tile,load,a column: lane x at row x,32,32,31.25"])
 
     def test_nothing_measured(self):
-        lines = self.written([], "05-09")
-        self.assertEqual(len(lines), 2 + 2 * 5 + 2)
-        self.assertTrue(all(line.endswith("| - | - |") for line in lines[2:-2]), lines)
-        self.assertEqual(lines[-1], "Wavefronts per request")
+        lines = self.written([])
+        self.assertEqual(len(lines), 2 + 2 * 6)
+        self.assertTrue(all(line.endswith(",-,-") for line in lines[2:]), lines)
+        self.assertEqual(lines[0], "# Wavefronts per request")
 
-    def test_a_stale_block_is_found(self):
-        self.written([])
-        self.page.write_text(self.page.read_text().replace("| 32 |", "| 31 |"))
-        code, said = self.lessons("--check")
-        self.assertEqual(code, 1)
-        self.assertIn("README.md:1: this banks block is out of date", said)
+    def test_the_table_of_the_lesson_is_not_stale(self):
+        banks.write_table(self.folder / "banks.csv", banks.read_evidence(EVIDENCE))
+        self.assertEqual((self.folder / "banks.csv").read_text(),
+                         (CHAPTER / "results" / "banks.csv").read_text(),
+                         "chapters/03_transpose/banks writes it anew")
 
     def test_refusals(self):
-        bad = self.evidence.with_name("bad.csv")
+        bad = self.folder / "bad.csv"
         bad.write_text(HEADER + "\n03_transpose,sequence,05,n=1,k,c,many,1,no,\n")
-        self.evidence.write_text(HEADER + "\n")
-        for marker, word in (("banks: 01-04", "'01-04'"), ("banks: 05 rows=3", "'rows='"),
-                             ("banks:", "1 words"), ("banks: 05 file=no.csv", "no such file"),
-                             (f"banks: 05 file={bad}", "no table")):
-            with self.subTest(marker):
-                self.page.write_text(f"x\n<!-- {marker} -->\n<!-- /banks -->\n")
-                code, said = self.lessons("--update")
-                self.assertEqual(code, 1)
-                self.assertIn("README.md:2: ", said)
-                self.assertIn(word, said)
+        for path, word in ((self.folder / "no.csv", "no such file"), (bad, "no table")):
+            with self.assertRaisesRegex(results.ResultError, word):
+                banks.read_evidence(path)
 
 
 class Recorded(unittest.TestCase):
     def test_the_recorded_counts_are_those_predicted(self):
-        evidence = banks.read_evidence(EVIDENCE / "h200.csv")
+        evidence = banks.read_evidence(EVIDENCE)
         if not evidence.counters:
-            self.skipTest(f"{EVIDENCE / 'h200.csv'} has no row of {banks.CHAPTER}: NOT TESTED")
-        for version, kind, _, predicted, counted, _ in banks.table("05-09", evidence)[1]:
+            self.skipTest(f"{EVIDENCE} has no row of {banks.CHAPTER}: NOT TESTED")
+        for version, kind, _, predicted, counted, _ in banks.table(evidence)[1]:
             with self.subTest(version=version, access=kind):
                 self.assertIn(counted, ("-", predicted))
 
 
 class Pictures(Folder):
-    @unittest.skipUnless(plots.find_python(ROOT), "no python with matplotlib on this machine")
+    @unittest.skipUnless(machine.probe_matplotlib().where,
+                         "no python with matplotlib on this machine")
     def test_the_same_bytes_twice(self):
         for folder in ("a", "b"):
-            done = subprocess.run([sys.executable, str(ROOT / "common" / "plot"), "banks", "--out",
-                                   folder], stdout=subprocess.PIPE, text=True, cwd=self.folder,
+            done = subprocess.run([sys.executable, str(CHAPTER / "banks"), "--out", folder],
+                                  stdout=subprocess.PIPE, text=True, cwd=self.folder,
                                   check=True)
             self.assertEqual(done.stdout.split(),
-                             [f"{folder}/banks.svg", f"{folder}/banks-vectors.svg"])
+                             [f"{folder}/banks.csv", f"{folder}/banks.svg",
+                              f"{folder}/banks-vectors.svg"])
         for name in ("banks.svg", "banks-vectors.svg"):
             first = (self.folder / "a" / name).read_bytes()
             self.assertEqual(first, (self.folder / "b" / name).read_bytes())
@@ -247,7 +224,7 @@ class Pictures(Folder):
 
     def test_without_matplotlib_there_is_a_table(self):
         (self.folder / "matplotlib.py").write_text("raise ImportError\n", encoding="utf-8")
-        done = subprocess.run([sys.executable, str(ROOT / "common" / "plot"), "banks"],
+        done = subprocess.run([sys.executable, str(CHAPTER / "banks"), "--out", "."],
                               stdout=subprocess.PIPE, text=True, cwd=self.folder, check=True,
                               env={**os.environ, "PYTHONPATH": str(self.folder)})
         self.assertRegex(done.stdout, r"05_shared_tile +load .* 32\n")

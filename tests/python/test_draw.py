@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "chapters" / "06_nbody" / "draw"
 sys.path.insert(0, str(ROOT / "common" / "python"))
 
-from course import Problem, plots  # noqa: E402
+from course import Problem, machine  # noqa: E402
 
-PYTHON = plots.find_python(ROOT)
+PYTHON = machine.probe_matplotlib().where
 needs_matplotlib = unittest.skipUnless(PYTHON, "no python with matplotlib on this machine")
 
 Body = Tuple[float, float, float, float]

@@ -11,7 +11,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-EVIDENCE = ROOT / "common" / "simt" / "evidence"
+EVIDENCE = ROOT / "tests" / "evidence"
 sys.path.insert(0, str(EVIDENCE))
 
 import tables  # noqa: E402

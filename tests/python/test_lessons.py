@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_results import Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
-from course import lessons  # noqa: E402
+from course import lessons, listings, pages  # noqa: E402
 
 SOURCE = '''\
 // The idea; a brace { here and "quotes" do not count.
@@ -46,44 +46,44 @@ int once(int x) noexcept { return x; }
 
 class Extracts(unittest.TestCase):
     def test_function_with_template_line(self):
-        lines = lessons.extract(SOURCE, "add").split("\n")
+        lines = listings.extract(SOURCE, "add").split("\n")
         self.assertEqual(lines[0], "template <int kBlock>")
         self.assertEqual(lines[-1], "}")
         self.assertEqual(len(lines), 7)
 
     def test_body(self):
-        lines = lessons.extract(SOURCE, "add", body=True).split("\n")
+        lines = listings.extract(SOURCE, "add", body=True).split("\n")
         self.assertEqual(lines[0], "const char brace = '{';  // }")
         self.assertEqual(len(lines), 3)
-        self.assertEqual(lessons.extract(SOURCE, "once", body=True), "return x;")
+        self.assertEqual(listings.extract(SOURCE, "once", body=True), "return x;")
 
     def test_struct(self):
-        self.assertEqual(lessons.extract(SOURCE, "Point"), "struct Point {\n    float x, y;\n};")
+        self.assertEqual(listings.extract(SOURCE, "Point"), "struct Point {\n    float x, y;\n};")
 
     def test_tag_and_function_without_its_marker_lines(self):
-        self.assertEqual(lessons.extract(SOURCE, "launcher"), lessons.extract(SOURCE, "launch"))
-        self.assertNotIn("snippet", lessons.extract(SOURCE, "all"))
+        self.assertEqual(listings.extract(SOURCE, "launcher"), listings.extract(SOURCE, "launch"))
+        self.assertNotIn("snippet", listings.extract(SOURCE, "all"))
 
     def test_indented_code_is_dedented(self):
         text = "struct S {\n    int f() {\n        return 1;\n    }\n};\n"
-        self.assertEqual(lessons.extract(text, "f"), "int f() {\n    return 1;\n}")
-        self.assertEqual(lessons.extract(text, "f", body=True), "return 1;")
+        self.assertEqual(listings.extract(text, "f"), "int f() {\n    return 1;\n}")
+        self.assertEqual(listings.extract(text, "f", body=True), "return 1;")
 
     def test_declarations_and_calls_are_not_definitions(self):
         text = "int f(int);\nint g() { return f(1); }\nint f(int x)\n{\n    return x;\n}\n"
-        self.assertEqual(lessons.extract(text, "f"), "int f(int x)\n{\n    return x;\n}")
+        self.assertEqual(listings.extract(text, "f"), "int f(int x)\n{\n    return x;\n}")
 
     def test_function_after_preprocessor_line(self):
         text = "#if A(x) && \\\n    B\nint f() { return 1; }\n#endif\n"
-        self.assertEqual(lessons.extract(text, "f"), "int f() { return 1; }")
+        self.assertEqual(listings.extract(text, "f"), "int f() { return 1; }")
 
     def test_refusals(self):
         for symbol, words in (("twice", "several definitions of 'twice' \\(lines 26, 27\\)"),
                               ("printf", "no function"), ("nothing", "no function")):
-            with self.assertRaisesRegex(lessons.LessonError, words):
-                lessons.extract(SOURCE, symbol)
-        with self.assertRaisesRegex(lessons.LessonError, "has no end"):
-            lessons.extract("// snippet: a\nint x;\n", "a")
+            with self.assertRaisesRegex(pages.LessonError, words):
+                listings.extract(SOURCE, symbol)
+        with self.assertRaisesRegex(pages.LessonError, "has no end"):
+            listings.extract("// snippet: a\nint x;\n", "a")
 
 
 class Pages(Folder):
@@ -179,11 +179,11 @@ class Pages(Folder):
 
     def test_table_of_a_csv_file(self):
         self.assertEqual(self.csv_table(""), [
-            "| version | per clock | note |", "|---|--:|--:|",
+            "| version | per clock | note |", "|---|--:|---|",
             "| [01_simple](01_simple.cu) | 5.7 | a\\|b |", "| 02_vectors | 6.60 | one, two |",
             "| own | 1e-07 |  |", "", "counted in the code (nvcc 13.0)"])
         self.assertEqual(self.csv_table(" columns=per_clock,version only=02,own")[:4], [
-            "| per clock | version |", "|---|--:|", "| 6.60 | 02_vectors |", "| 1e-07 | own |"])
+            "| per clock | version |", "|---|---|", "| 6.60 | 02_vectors |", "| 1e-07 | own |"])
         self.assertEqual(len(self.csv_table(" only=01-02")), 6)
 
     def test_table_follows_its_file(self):

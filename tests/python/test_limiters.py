@@ -16,7 +16,7 @@ from test_results import ROOT, Folder  # noqa: E402
 from test_scripts import GPU, NO_GPU, ScriptTest  # noqa: E402
 from course import Problem, chapters, lessons, limiters, machine, ncu, plots, results  # noqa: E402
 
-PYTHON = plots.find_python(ROOT)
+PYTHON = machine.probe_matplotlib().where
 HEADING = "NVIDIA H200, compute capability 9.0, 132 SMs, 60 MiB L2, CUDA 13.0 (driver 13.1)\n"
 HEADER = {"chapter": "01_vector_add", "study": "sequence", "gpu": "NVIDIA H200", "cuda": "13.0",
           "ncu": "2025.3.1.0", "date": "2026-11-20", "commit": "abc1234"}

@@ -8,10 +8,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_results import ROOT, Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
-from course import plots  # noqa: E402
+from course import machine, plots  # noqa: E402
 
 PLOT = ROOT / "common" / "plot"
-PYTHON = plots.find_python(ROOT)
+PYTHON = machine.probe_matplotlib().where
 needs_matplotlib = unittest.skipUnless(PYTHON, "no python with matplotlib on this machine")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common" / "python"))
 
-from course import results  # noqa: E402
+from course import results, tables  # noqa: E402
 
 LIMIT = {"name": "copy", "value": 4000.0, "unit": "GB/s", "how": "measured"}
 
@@ -197,35 +197,35 @@ class Texts(unittest.TestCase):
     def test_times(self):
         for seconds, text in ((5.213e-7, "521.3 ns"), (735.6e-6, "735.6 us"), (1e-6, "1.000 us"),
                               (0.0123456, "12.35 ms"), (2.5, "2.500 s"), (1234.5, "1234 s")):
-            self.assertEqual(results.time_text(seconds), text)
+            self.assertEqual(tables.time_text(seconds), text)
 
     def test_digits(self):
         for value, text in ((4375.2, "4375"), (318.24, "318.2"), (0.05123, "0.05123"), (0, "0"),
                             (123456.0, "123456"), (1.0, "1.000")):
-            self.assertEqual(results.digits(value), text)
+            self.assertEqual(tables.digits(value), text)
 
     def test_counts(self):
         for value, text in ((2**28, "2^28"), (1024, "2^10"), (512, "512"), (1000, "1000"), (3, "3"),
                             (0, "0"), (0.5, "0.5")):
-            self.assertEqual(results.count_text(value), text)
-        self.assertEqual(results.parse_count("2^28"), 2**28)
-        self.assertEqual(results.parse_count("77"), 77)
+            self.assertEqual(tables.count_text(value), text)
+        self.assertEqual(tables.parse_count("2^28"), 2**28)
+        self.assertEqual(tables.parse_count("77"), 77)
         for bad in ("", "2^", "x", "1e6", "-3"):
             with self.assertRaises(results.ResultError):
-                results.parse_count(bad)
+                tables.parse_count(bad)
 
     def test_sizes_and_ratios(self):
-        self.assertEqual(results.size_text({"rows": 8192, "cols": 4096}), "8192x4096")
-        self.assertEqual(results.size_text({"n": 2**28, "stride": 4}), "n = 2^28, stride = 4")
-        self.assertEqual([results.ratio_text(x) for x in (None, 1.254, 602.3, 0.012, 1.0)],
+        self.assertEqual(tables.size_text({"rows": 8192, "cols": 4096}), "8192x4096")
+        self.assertEqual(tables.size_text({"n": 2**28, "stride": 4}), "n = 2^28, stride = 4")
+        self.assertEqual([tables.ratio_text(x) for x in (None, 1.254, 602.3, 0.012, 1.0)],
                          ["-", "1.25x", "602x", "0.012x", "1.00x"])
 
 
 class Tables(Folder):
-    def cells(self, version, fields=results.STANDARD_FIELDS):
+    def cells(self, version, fields=tables.STANDARD_FIELDS):
         result = self.load(make_file(ladder()))
         row = next(row for row in result.rows if row.version == version)
-        return [results.cell(result, row, field) for field in fields]
+        return [tables.cell(result, row, field) for field in fields]
 
     def test_cells(self):
         self.assertEqual(self.cells("02_vectors"),
@@ -242,66 +242,66 @@ class Tables(Folder):
 
     def test_resident_row_has_no_share(self):
         result = self.load(make_file([make_row("01_simple", 6000, l2="resident")]))
-        self.assertEqual(results.cell(result, result.rows[0], "of_limit"), "in L2")
+        self.assertEqual(tables.cell(result, result.rows[0], "of_limit"), "in L2")
 
     def test_smaller_size_is_compared_by_rate_and_named(self):
         result = self.load(make_file([make_row("01_slow", 10, size={"n": 2**16}),
                                       make_row("02_fast", 2000), make_row("03_best", 3000)]))
-        self.assertEqual(results.cell(result, result.rows[1], "x_previous"), "200x")
-        _, lines = results.study_table(result, result.studies[0])
+        self.assertEqual(tables.cell(result, result.rows[1], "x_previous"), "200x")
+        _, lines = tables.study_table(result, result.studies[0])
         self.assertEqual([line[0] for line in lines], ["01_slow (n = 2^16)", "02_fast", "03_best"])
 
     def test_largest_size_of_a_version_is_compared_with_no_other(self):
         result = self.load(make_file([make_row("01_all_at_once", 10, flags=["largest_size"],
                                                size={"n": 2**16}),
                                       make_row("02_fast", 2000), make_row("03_best", 3000)]))
-        self.assertEqual([results.cell(result, row, "x_previous") for row in result.rows],
+        self.assertEqual([tables.cell(result, row, "x_previous") for row in result.rows],
                          ["-", "-", "1.50x"])
 
     def test_text_is_80_columns_wide(self):
         rows = ladder() + [make_row("07_a_really_long_name_of_a_version_that_goes_on", 3900)]
         result = self.load(make_file(rows + sweep(), [make_study(), make_study("sizes", "n")]))
         for study in result.studies:
-            text = results.to_text(results.study_table(result, study))
+            text = tables.to_text(tables.study_table(result, study))
             self.assertLessEqual(max(map(len, text.split("\n"))), 80)
             text.encode("ascii")
-        text = results.to_text(results.study_table(result, result.studies[0]))
+        text = tables.to_text(tables.study_table(result, result.studies[0]))
         self.assertIn("04_new", text)
         self.assertIn("skipped: needs compute capability 9.0", text)
 
     def test_wide_table_continues_below(self):
         table = (["n"] + ["column number %d" % k for k in range(9)], [["1"] + ["x"] * 9])
-        text = results.to_text(table)
+        text = tables.to_text(table)
         self.assertLessEqual(max(map(len, text.split("\n"))), 80)
         self.assertEqual(text.count("column number"), 9)
 
     def test_markdown(self):
         result = self.load(make_file(ladder()))
-        lines = results.to_markdown(results.study_table(result, result.studies[0])).split("\n")
+        lines = tables.to_markdown(tables.study_table(result, result.studies[0])).split("\n")
         self.assertEqual(lines[0], "| version | time | rate | % of limit | x previous | check |")
         self.assertEqual({line.count("|") for line in lines}, {7})
         self.assertIn("\u00b1", lines[2])
 
     def test_sweep(self):
         result = self.load(make_file(sweep(), [make_study("sizes", "n")]))
-        headers, lines = results.study_table(result, result.studies[0])
+        headers, lines = tables.study_table(result, result.studies[0])
         self.assertEqual(headers, ["n", "01_simple GB/s", "02_vectors GB/s"])
         self.assertEqual(lines[0], ["2^12", "100.0", "150.0"])
 
     def test_sweep_of_two_types(self):
         rows = sweep() + [dict(row, type="f64") for row in sweep()[:4]]
         result = self.load(make_file(rows, [make_study("sizes", "n")]))
-        headers, _ = results.study_table(result, result.studies[0])
+        headers, _ = tables.study_table(result, result.studies[0])
         self.assertEqual(headers[1:], ["01_simple GB/s", "01_simple (f64) GB/s", "02_vectors GB/s"])
 
     def test_sweep_with_failed_and_missing_cells(self):
         wrong = make_row("03_wrong", study="sizes", size={"n": 2**12}, verified=False)
         rows = sweep()[:-1] + [wrong]
         result = self.load(make_file(rows, [make_study("sizes", "n")]))
-        _, lines = results.study_table(result, result.studies[0])
+        _, lines = tables.study_table(result, result.studies[0])
         self.assertEqual(lines[0][3], "FAILED")
         self.assertEqual(lines[3][2:], ["-", "-"])
-        self.assertIn("03_wrong: FAILED", results.notes(result, result.studies[0]))
+        self.assertIn("03_wrong: FAILED", tables.notes(result, result.studies[0]))
 
     def test_select(self):
         result = self.load(make_file(ladder()))
@@ -314,7 +314,7 @@ class Tables(Folder):
 
     def test_notes(self):
         result = self.load(make_file(ladder()))
-        text = "\n".join(results.notes(result, result.studies[0]))
+        text = "\n".join(tables.notes(result, result.studies[0]))
         self.assertIn("limit: copy, 4000 GB/s (measured)", text)
         self.assertIn("02_vectors: noisy", text)
 

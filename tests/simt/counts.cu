@@ -761,7 +761,7 @@ TEST_F(Counts, atomics) {
   atomics<<<1, 32>>>(data.get(), out.get());
   take();
   expect_line(line("atomics", "spread atomic", "atomic"), 1, 32, 4);
-  // An H200 visits the sector once for each lane (evidence/h200-patterns.csv, "same").
+  // An H200 visits the sector once for each lane (tests/evidence/h200-patterns.csv, "same").
   expect_line(line("atomics", "one atomic", "atomic"), 1, 32, 32);
   expect_line(line("atomics", "half atomic", "atomic"), 1, 16, 8);
   const auto shared = line("atomics", "shared atomic", "atomic", Space::shared);

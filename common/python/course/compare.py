@@ -13,8 +13,9 @@ import statistics
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from . import results
+from . import results, tables
 from .results import ResultError, ResultFile, Row
+from .tables import Table
 
 FASTER, SLOWER, SAME, UNSURE = "FASTER", "SLOWER", "SAME", "UNSURE"
 ENOUGH_SAMPLES = 9
@@ -111,7 +112,7 @@ class Comparison:
     def _case_text(row: Row, rows: Sequence[Row]) -> str:
         """The parts of a case in which the rows of a version differ."""
         size = {k: v for k, v in row.size.items() if any(other.size.get(k) != v for other in rows)}
-        parts = [results.size_text(size)] if size else []
+        parts = [tables.size_text(size)] if size else []
         parts += [row.type] if any(other.type != row.type for other in rows) else []
         parts += [row.input] if any(other.input != row.input for other in rows) else []
         return ", ".join(parts)
@@ -156,11 +157,11 @@ class Comparison:
             return "missing"
         if row.words:
             return row.words.split(":")[0]
-        parts = [results.digits(row.rate) + ("" if row.unit == unit else f" {row.unit}")]
+        parts = [tables.digits(row.rate) + ("" if row.unit == unit else f" {row.unit}")]
         if not self.one_gpu:
-            parts.append(results.percent_text(row))
+            parts.append(tables.percent_text(row))
         if self.version or index != self.base and self.same_gpu(index):
-            parts.append(results.ratio_text(self.ratio(line, index)))
+            parts.append(tables.ratio_text(self.ratio(line, index)))
         word = self.verdict(line, index)
         return "  ".join(parts) + (f" {word:<6}" if word else "")
 
@@ -233,7 +234,7 @@ class Comparison:
         return text + ("" if self.one_gpu else
                        "\n%: of the file's own limit; no verdict between different GPUs")
 
-    def tables(self) -> List[Tuple[str, results.Table]]:
+    def tables(self) -> List[Tuple[str, Table]]:
         found = []
         for study in dict.fromkeys(line.study for line in self.lines):
             lines = [line for line in self.lines if line.study == study]
@@ -246,7 +247,7 @@ class Comparison:
         return found
 
     def text(self, markdown: bool = False) -> str:
-        render = results.to_markdown if markdown else results.to_text
+        render = tables.to_markdown if markdown else tables.to_text
         bullet, title = ("- ", "### ") if markdown else ("  ", "")
         out = [f"{bullet}{letter}  {self.describe(k)}" for k, letter in enumerate(self.letters)]
         differing = self.environment()
@@ -274,7 +275,7 @@ class Comparison:
                 if row:
                     ratio = self.ratio(line, k)
                     writer.writerow([file.label or file.path.name, file.gpu.name,
-                                     results.size_text(row.size)]
+                                     tables.size_text(row.size)]
                                     + [getattr(row, name) for name in copied]
                                     + ["" if ratio is None else f"{ratio:.4f}",
                                        row.words or self.verdict(line, k)])

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Iterator, List, Set
 
-from .lessons import UNRECORDED
+from .pages import UNRECORDED
 
 FOLDER = re.compile(r"[0-9][0-9]_\w+")
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from . import Problem, ncu, results, say
+from . import Problem, ncu, results, say, tables
 from .ncu import Launch, Slice
-from .results import ResultError, Table
+from .results import ResultError
+from .tables import Table
 
 # Columns of the file, and Nsight Compute's names for them.
 METRICS = {
@@ -271,7 +272,7 @@ def _share(row: Limiter, group: str) -> str:
 
 def _time(row: Limiter) -> str:
     value = row.get("time_ns")
-    return "-" if value is None else results.time_text(value * 1e-9)
+    return "-" if value is None else tables.time_text(value * 1e-9)
 
 
 def most_waited_for(row: Limiter) -> str:

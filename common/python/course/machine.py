@@ -298,14 +298,28 @@ def first_number(file: Path, prefix: str) -> str:
 
 @functools.lru_cache(maxsize=None)
 def probe_matplotlib() -> Item:
-    """The first python that can import matplotlib."""
-    pythons = [sys.executable, shutil.which("python3"), "/usr/bin/python3",
-               str(BUILD / "venv" / "bin" / "python")]
+    """The first python that can import matplotlib; for this one, no other process is asked."""
+    try:
+        return Item("matplotlib", __import__("matplotlib").__version__, sys.executable)
+    except Exception:  # a broken installation raises whatever it likes
+        pass
+    pythons = [shutil.which("python3"), "/usr/bin/python3", str(BUILD / "venv" / "bin" / "python")]
     for python in dict.fromkeys(path for path in pythons if path and os.access(path, os.X_OK)):
         version = version_of([python, "-c", "import matplotlib as m; print(m.__version__)"])
         if version:
             return Item("matplotlib", version, python)
     return Item("matplotlib", None)
+
+
+def can_plot(script: Path) -> bool:
+    """True if this python can plot. If only another one can, it takes the script over: then this
+    never returns."""
+    python = probe_matplotlib().where
+    if python and python != sys.executable and "COURSE_PLOT" not in os.environ:
+        sys.stdout.flush()
+        os.execve(python, [python, str(script.resolve()), *sys.argv[1:]],
+                  {**os.environ, "COURSE_PLOT": "again"})
+    return python == sys.executable
 
 
 PROBES: Dict[str, Callable[[], Item]] = {

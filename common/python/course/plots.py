@@ -6,14 +6,13 @@ direct label carry the same information. The same input gives the same bytes of 
 """
 from __future__ import annotations
 
+import argparse
 import math
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from . import limiters, results
+from . import limiters, results, tables
 from .results import ResultFile, Row, Study
 
 BLUE, VERMILLION, GREEN, PURPLE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"
@@ -30,22 +29,16 @@ HOW_TO = ("no plots: python has no matplotlib; to get them: pip install matplotl
 Label = Tuple[float, float, str, str]  # x, y (data), text, colour
 
 
-def find_python(root: Path) -> Optional[str]:
-    """A python that has matplotlib: this one, the system's, or the one of build/venv."""
-    try:
-        __import__("matplotlib")
-        return sys.executable
-    except ImportError:
-        pass
-    for python in ("/usr/bin/python3", str(root / "build" / "venv" / "bin" / "python")):
-        if Path(python).exists() and Path(python).resolve() != Path(sys.executable).resolve() and \
-                subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL,
-                               check=False).returncode == 0:
-            return python
-    return None
+def formats(text: str) -> List[str]:
+    """'svg,png' of a command line."""
+    names = text.split(",")
+    if not set(names) <= {"svg", "png"}:
+        raise argparse.ArgumentTypeError(f"'{text}' is not svg, png or svg,png")
+    return names
 
 
-def _pyplot() -> Any:
+def plain_pyplot() -> Any:
+    """matplotlib's pyplot with the course's settings only."""
     import matplotlib
     matplotlib.use("Agg")
     matplotlib.rcdefaults()  # not the user's own style: the same file everywhere
@@ -56,12 +49,13 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _save(figure: Any, path: Path, kind: str) -> Path:
+def save_figure(figure: Any, path: Path, kind: str) -> Path:
+    """Writes and closes a figure; the same figure gives the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     figure.savefig(path, format=kind, dpi=150, bbox_inches="tight", pad_inches=0.15,
                    metadata=metadata)
-    _pyplot().close(figure)
+    plain_pyplot().close(figure)
     return path
 
 
@@ -75,8 +69,8 @@ def _title(axes: Any, title: str, below: str) -> None:
 
 def _provenance(result: ResultFile, rows: Sequence[Row], axis: Optional[str] = None) -> str:
     """The run, and the size and type of most rows (the others say theirs)."""
-    dimensions = results.besides(rows, axis)
-    sizes = [results.size_text({k: row.size[k] for k in dimensions if k in row.size})
+    dimensions = tables.besides(rows, axis)
+    sizes = [tables.size_text({k: row.size[k] for k in dimensions if k in row.size})
              for row in rows]
     types = [row.type for row in rows]
     usual = [max(values, key=values.count) for values in (sizes, types) if values]
@@ -89,29 +83,29 @@ def bars(result: ResultFile, study: Study) -> Any:
     """Horizontal bars from zero in the order of the file, the rates in a column beside them."""
     rows = result.rows_of(study.name)
     unit = next((row.unit for row in rows if not row.words), "")
-    figure, axes = _pyplot().subplots(figsize=(6.0, 0.7 + 0.28 * len(rows)))
+    figure, axes = plain_pyplot().subplots(figsize=(6.0, 0.7 + 0.28 * len(rows)))
     limits = list(dict.fromkeys(row.limit for row in rows if row.limit and row.limit.unit == unit))
     drawn = {y: row for y, row in enumerate(rows) if not row.words and row.unit == unit}
     tops = [row.rate_range[1] for row in drawn.values()] + [limit.value for limit in limits]
     axes.set_xlim(0, 1.03 * max(tops, default=1))
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    width = max((len(results.digits(row.rate)) for row in drawn.values()), default=0)
+    width = max((len(tables.digits(row.rate)) for row in drawn.values()), default=0)
     for y, row in enumerate(rows):
         if y not in drawn:
-            axes.annotate(row.words or results.cell(result, row, "rate"), (0, y), (4, 0),
+            axes.annotate(row.words or tables.cell(result, row, "rate"), (0, y), (4, 0),
                           textcoords="offset points", va="center", style="italic", color=VERMILLION)
             continue
         axes.barh(y, row.rate, height=0.66, linewidth=1, **ROLE_STYLE[row.role])
         low, high = row.rate_range
         axes.errorbar(row.rate, y, xerr=[[max(0, row.rate - low)], [max(0, high - row.rate)]],
                       ecolor=VERMILLION, elinewidth=1.4, capsize=2.5)
-        share = "" if row.of_limit is None else f"{results.percent_text(row):>9}"
-        axes.annotate(f"{results.digits(row.rate):>{width}} {unit}{share}", (1.02, y), va="center",
+        share = "" if row.of_limit is None else f"{tables.percent_text(row):>9}"
+        axes.annotate(f"{tables.digits(row.rate):>{width}} {unit}{share}", (1.02, y), va="center",
                       xycoords=("axes fraction", "data"), family="monospace", fontsize=8,
                       annotation_clip=False)
     _limit_lines(axes, rows, limits)
     axes.set_yticks(range(len(rows)))
-    axes.set_yticklabels([row.version + results.qualifier(row, rows)
+    axes.set_yticklabels([row.version + tables.qualifier(row, rows)
                           + ("" if row.role == "version" else f" [{row.role}]") for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(f"rate in {unit}" if unit else "rate")
@@ -126,9 +120,9 @@ def _limit_lines(axes: Any, rows: Sequence[Row], limits: Sequence[results.Limit]
         for y, row in enumerate(rows):
             if row.limit == limit or len(limits) == 1:
                 axes.vlines(limit.value, y - 0.5, y + 0.5, color=BLACK, linestyle=style)
-        text = f"{limit.name}: {results.digits(limit.value)} {limit.unit}"
+        text = f"{limit.name}: {tables.digits(limit.value)} {limit.unit}"
         axes.plot([], [], color=BLACK, linestyle=style,
-                  label=f"limit: {text}{results.limit_rows(rows, limit)}")
+                  label=f"limit: {text}{tables.limit_rows(rows, limit)}")
         if len(limits) == 1:
             axes.annotate(text, (limit.value, 1), (0, 4), xycoords=("data", "axes fraction"),
                           textcoords="offset points", fontsize=8,
@@ -225,9 +219,10 @@ def lines(result: ResultFile, study: Study, axis: str) -> Any:
     drawn = [row for row in rows if not row.words]
     unit = drawn[0].unit if drawn else ""
     drawn = [row for row in drawn if row.unit == unit]
-    series = results.series(drawn, axis)
+    series = tables.series(drawn, axis)
     roofs = _roofs(result, drawn, unit)
-    figure, axes = _pyplot().subplots(figsize=(6.5, max(4.0, 0.2 * (len(series) + len(roofs)))))
+    height = max(4.0, 0.2 * (len(series) + len(roofs)))
+    figure, axes = plain_pyplot().subplots(figsize=(6.5, height))
     labels: List[Label] = []
     for index, (name, line) in enumerate(series.items()):
         look = _look(index)
@@ -240,7 +235,7 @@ def lines(result: ResultFile, study: Study, axis: str) -> Any:
     right = axes.get_xlim()[1]
     for (name, value), style in zip(roofs.items(), STYLES[1:] + STYLES[1:]):
         axes.axhline(value, color=GREY, linewidth=0.9, linestyle=style)
-        labels.append((right, value, f"{name} {results.digits(value)} {unit}", GREY))
+        labels.append((right, value, f"{name} {tables.digits(value)} {unit}", GREY))
     _l2_line(axes, result, drawn, axis)
     _margin_labels(axes, labels)
     axes.set_xlabel(study.axis_label or axis)
@@ -304,17 +299,17 @@ def roofline(result: ResultFile, study: Study) -> Any:
     ceiling = max(flat.values(), default=math.inf)
     knees = [ceiling / slope for slope in slopes.values()] if flat else []
     low, high = min([x for x, _ in points] + knees) / 4, max([x for x, _ in points] + knees) * 4
-    figure, axes = _pyplot().subplots(figsize=(6.0, max(4.5, 0.2 * len(rows) + 1)))
+    figure, axes = plain_pyplot().subplots(figsize=(6.0, max(4.5, 0.2 * len(rows) + 1)))
     tops = [y for _, y in points] + [min(ceiling, high * slope) for slope in slopes.values()]
     _log_axis(axes.xaxis, low, high, 2)
     _log_axis(axes.yaxis, 0.6 * min(y for _, y in points), 1.6 * max(tops))
     for (name, slope), style in zip(slopes.items(), STYLES[1:]):
         knee = min(high, ceiling / slope)
         axes.plot([low, knee], [low * slope, knee * slope], color=GREY, linewidth=1,
-                  linestyle=style, label=f"{name}: {results.digits(slope * scale)} GB/s")
+                  linestyle=style, label=f"{name}: {tables.digits(slope * scale)} GB/s")
     for limit, value in flat.items():
         axes.plot([min(knees, default=low), high], [value, value], color=BLACK, linewidth=1,
-                  label=f"{limit.name}: {results.digits(limit.value)} {limit.unit}")
+                  label=f"{limit.name}: {tables.digits(limit.value)} {limit.unit}")
     path = [point for point, row in zip(points, rows) if row.role == "version"]
     axes.plot([x for x, _ in path], [y for _, y in path], color=BLUE, linewidth=1.2)
     labels: List[Label] = []
@@ -322,8 +317,8 @@ def roofline(result: ResultFile, study: Study) -> Any:
         look = ROLE_STYLE[row.role]
         axes.plot(x, y, marker="o" if row.role == "version" else "s", markersize=5,
                   color=look["edgecolor"], markerfacecolor=look["facecolor"], linestyle="none")
-        labels.append((x, y, f"{row.version}{results.qualifier(row, rows)}: "
-                             f"{results.digits(y, 3)} {unit}", look["edgecolor"]))
+        labels.append((x, y, f"{row.version}{tables.qualifier(row, rows)}: "
+                             f"{tables.digits(y, 3)} {unit}", look["edgecolor"]))
     _margin_labels(axes, labels)
     _legend_below(axes)
     axes.set_xlabel("necessary work in flop per byte")
@@ -347,7 +342,7 @@ def limiter_bars(measured: limiters.Record) -> Any:
     """One row a version: four figures and the parts of a warp's time, side by side."""
     rows = measured.rows
     height = 0.27 * len(rows)
-    figure, grid = _pyplot().subplots(1, 5, sharey=True, figsize=(10.5, height + 0.4),
+    figure, grid = plain_pyplot().subplots(1, 5, sharey=True, figsize=(10.5, height + 0.4),
                                       gridspec_kw={"width_ratios": (1, 1, 1, 1, 2.6),
                                                    "wspace": 0.13})
     _limiter_panel(grid[0], "DRAM", "% of peak", [row.get("dram_percent") for row in rows], 100)
@@ -422,7 +417,7 @@ def _stall_panel(axes: Any, rows: Sequence[limiters.Limiter]) -> None:
 def draw_limiters(measured: limiters.Record, stem: Path, formats: Sequence[str]) -> List[Path]:
     """Draws a file of limiters to STEM.FORMAT and gives the paths."""
     figure = limiter_bars(measured)
-    return [_save(figure, Path(f"{stem}.{name}"), name) for name in formats]
+    return [save_figure(figure, Path(f"{stem}.{name}"), name) for name in formats]
 
 
 # Whole files
@@ -436,7 +431,7 @@ def draw(result: ResultFile, study: Study, stem: Path, formats: Sequence[str],
     else:
         figure = lines(result, study, axis) if axis else bars(result, study)
     base = f"{stem}-{study.name}" + ("-roofline" if as_roofline else "")
-    return [_save(figure, Path(f"{base}.{name}"), name) for name in formats]
+    return [save_figure(figure, Path(f"{base}.{name}"), name) for name in formats]
 
 
 def draw_comparison(comparison: Any, svg: Optional[Path], png: Optional[Path]) -> List[Path]:
@@ -450,7 +445,7 @@ def draw_comparison(comparison: Any, svg: Optional[Path], png: Optional[Path]) -
         raise results.ResultError("nothing to draw: no row of these files can be compared")
     heights = [len(group) + 2.5 for group in groups.values()]
     row_height = 0.16 + 0.06 * len(comparison.letters)
-    figure, grid = _pyplot().subplots(len(groups), 1, squeeze=False, constrained_layout=True,
+    figure, grid = plain_pyplot().subplots(len(groups), 1, squeeze=False, constrained_layout=True,
                                       gridspec_kw={"height_ratios": heights},
                                       figsize=(7.0, row_height * sum(heights)))
     for axes, (study, group) in zip(grid[:, 0], groups.items()):
@@ -459,7 +454,7 @@ def draw_comparison(comparison: Any, svg: Optional[Path], png: Optional[Path]) -
         axes.set_title(f"{comparison.files[0].chapter}, {study}", loc="left", weight="bold")
     grid[0, 0].legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize=8,
                       borderaxespad=3)
-    return [_save(figure, path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]
+    return [save_figure(figure, path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path]
 
 
 def _compare_rows(axes: Any, comparison: Any, group: Sequence[Any]) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, List, Sequence, Tuple
 
-from . import banks
-from .banks import BANKS, LANES, Place
-from .plots import BLACK, BLUE, GREY, VERMILLION, _pyplot, _save
+import banks
+from banks import BANKS, LANES, Place
+from course.plots import BLACK, BLUE, GREY, VERMILLION, plain_pyplot, save_figure
 
 COLUMN, ROW = 2, 5  # of the tile: those that the pictures follow
 REQUEST = 24  # of a block of 09: the first of warp 6
@@ -89,7 +89,7 @@ def _whole(axes: Any, place: Place) -> None:
 
 def tiles() -> Any:
     """Unpadded, padded, swizzled: a corner with its columns written in, and the whole tile."""
-    figure, grid = _pyplot().subplots(2, 3, figsize=(8.6, 6.8), gridspec_kw=dict(
+    figure, grid = plain_pyplot().subplots(2, 3, figsize=(8.6, 6.8), gridspec_kw=dict(
         left=0.05, right=0.99, top=0.87, bottom=0.06, hspace=0.3, wspace=0.13,
         height_ratios=(8, 10)))
     for (name, indexing, place), corner, whole in zip(LAYOUTS, *grid):
@@ -150,7 +150,7 @@ def _quarters(axes: Any, place: Place, kind: str) -> None:
 
 def groups() -> Any:
     """A store and a load of 09, each without and with the swizzle."""
-    figure, grid = _pyplot().subplots(1, 4, figsize=(8.6, 5.6), gridspec_kw=dict(
+    figure, grid = plain_pyplot().subplots(1, 4, figsize=(8.6, 5.6), gridspec_kw=dict(
         left=0.05, right=0.95, top=0.85, bottom=0.05, wspace=0.32))
     panels = [(kind, words, place) for kind in ("store", "load") for words, place in (
         ("s[c][g]", banks.group_in_order), ("s[c][place(c, g)]", banks.group_swizzled))]
@@ -169,5 +169,5 @@ def groups() -> Any:
 def draw(folder: Path, formats: Sequence[str]) -> List[Path]:
     """Writes banks.FORMAT and gives the paths."""
     figures = {"banks": tiles, "banks-vectors": groups}
-    return [_save(make(), folder / f"{name}.{kind}", kind)
+    return [save_figure(make(), folder / f"{name}.{kind}", kind)
             for name, make in figures.items() for kind in formats]

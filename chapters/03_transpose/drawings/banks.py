@@ -7,12 +7,11 @@ The rule was measured, see docs/cpu_backend.md; the CPU backend has the same one
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from .results import ResultError
+from course.results import ResultError
 
 BANKS, WORD, LANES = 32, 4, 32
 CHAPTER = "03_transpose"
@@ -145,25 +144,11 @@ VERSIONS: Dict[str, Dict[str, Access]] = {
 }
 
 
-def select(only: str) -> List[str]:
-    """The versions that '05-08,10' names."""
-    wanted = set()
-    for item in only.split(","):
-        ends = re.fullmatch(r"(\d+)(?:-(\d+))?", item)
-        found = {name for name in VERSIONS
-                 if ends and int(ends[1]) <= int(name[:2]) <= int(ends[2] or ends[1])}
-        if not found:
-            raise ResultError(f"'{item}' names no version with shared memory "
-                            f"(known: {', '.join(VERSIONS)})")
-        wanted |= found
-    return [name for name in VERSIONS if name in wanted]
-
-
 # Predicted, counted, measured
 
 @dataclass(frozen=True)
 class Evidence:
-    """Chapter 03 in a table that simt/evidence/compare wrote."""
+    """What a table says that tests/evidence/compare wrote."""
     header: Dict[str, str]  # what it was measured with
     counters: Dict[Tuple[str, str], Dict[str, int]]  # version and counter: "modelled", "measured"
 
@@ -183,7 +168,7 @@ class Evidence:
 
 
 def read_evidence(path: Path) -> Evidence:
-    """The counters of chapter 03's sequence, added up over sizes and kernels."""
+    """The counters of the chapter's sequence, added up over sizes and kernels."""
     evidence = Evidence({}, {})
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -207,16 +192,28 @@ def read_evidence(path: Path) -> Evidence:
 Table = Tuple[List[str], List[List[str]]]
 
 
-def predictions(only: str = "05-10") -> Table:
+def predictions() -> Table:
     """Wavefronts per request of the versions' stores to and loads from shared memory."""
     return (["version", "access", "lanes of a request", "predicted by the rule"],
             [[version, kind, access.words, f"{access.wavefronts(kind):g}"]
-             for version in select(only) for kind, access in VERSIONS[version].items()])
+             for version in VERSIONS for kind, access in VERSIONS[version].items()])
 
 
-def table(only: str, evidence: Evidence) -> Table:
+def table(evidence: Evidence) -> Table:
     """The predictions beside what was counted and measured."""
-    headers, rows = predictions(only)
+    headers, rows = predictions()
     return (headers + ["counted by the CPU backend", "measured by the profiler"],
             [row + [evidence.per_request(row[0], row[1], column)
                     for column in ("modelled", "measured")] for row in rows])
+
+
+def write_table(path: Path, evidence: Evidence) -> None:
+    """A CSV file for the lessons, with a comment on top that says where its figures come from."""
+    headers, rows = table(evidence)
+    below = "; ".join(filter(None, ["Wavefronts per request", evidence.provenance()]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(f"# {below}\n")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([header.replace(" ", "_") for header in headers])
+        writer.writerows(rows)

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Dict, Iterable, List, Sequence, Tuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "common" / "python"))
 
 from course import Problem  # noqa: E402
 from course.ncu import execute, tool_version  # noqa: E402
@@ -21,6 +22,13 @@ ACCESSES = ("loads", "stores", "atomics")
 COUNTERS = ([f"global_{access}_{what}" for access in ACCESSES for what in ("requests", "sectors")]
             + [f"shared_{access}_{what}" for access in ACCESSES
                for what in ("requests", "wavefronts")] + ["barriers"])
+
+
+# ---- Places ----
+
+def counts(chapter: str) -> Path:
+    """Where a chapter keeps what was measured of it, what was modelled, and why they differ."""
+    return ROOT / "chapters" / chapter / "results" / "counts"
 
 
 # ---- Nsight Compute ----

@@ -1,0 +1,139 @@
+/// \file
+/// The parts of the device side (include/device_functions.h) that need no engine.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "cuda_runtime.h"
+#include "memory.hpp"
+
+namespace simt {
+
+// ---- Address spaces (device_functions.h) ----
+
+bool in_shared_memory(const void* address) {
+  return is_window(reinterpret_cast<std::uintptr_t>(address));
+}
+bool in_constant_memory(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) - ranges.constants < ranges.constants_bytes;
+}
+bool in_global_memory(const void* address) {
+  const auto a = reinterpret_cast<std::uintptr_t>(address);
+  return a - ranges.heap < ranges.heap_bytes || a - ranges.variables < ranges.variables_bytes;
+}
+std::size_t shared_offset(const void* address) {
+  return (reinterpret_cast<std::uintptr_t>(address) - ranges.windows) % window_bytes;
+}
+
+// ---- What the functions of a warp compute ----
+
+namespace {
+
+/// `source(lane, operand, first, last)`: which lane to read; first and last are the ends of the
+/// lane's group. Outside of the group a lane keeps its own value.
+template <class F>
+void shuffle(WarpCall& call, F source) {
+  for_lanes(call.mask, [&](int lane) {
+    const int group = ~(call.width[lane] - 1) & 31;
+    const int first = lane & group, last = first | (~group & 31);
+    const int from = source(lane, call.argument[lane] & 31, first, last);
+    call.result[lane] = from < 0 ? call.value[lane] : call.take(lane, from);
+  });
+}
+template <class F>
+void reduce(WarpCall& call, F f) {
+  auto result = static_cast<std::uint32_t>(call.value[__builtin_ctz(call.mask)]);
+  for_lanes(call.mask & (call.mask - 1),
+            [&](int lane) { result = f(result, static_cast<std::uint32_t>(call.value[lane])); });
+  for_lanes(call.mask, [&](int lane) { call.result[lane] = result; });
+}
+std::int32_t as_signed(std::uint32_t x) { return static_cast<std::int32_t>(x); }
+
+}  // namespace
+
+void shuffle_index(WarpCall& call) {
+  shuffle(call,
+          [](int, int operand, int first, int last) { return first | (operand & (last - first)); });
+}
+void shuffle_up(WarpCall& call) {
+  shuffle(call, [](int lane, int operand, int first, int) {
+    return lane - operand >= first ? lane - operand : -1;
+  });
+}
+void shuffle_down(WarpCall& call) {
+  shuffle(call, [](int lane, int operand, int, int last) {
+    return lane + operand <= last ? lane + operand : -1;
+  });
+}
+void shuffle_xor(WarpCall& call) {
+  shuffle(call, [](int lane, int operand, int, int last) {
+    return (lane ^ operand) <= last ? lane ^ operand : -1;
+  });
+}
+void vote_ballot(WarpCall& call) {
+  std::uint64_t votes = 0;
+  for_lanes(call.mask, [&](int lane) { votes |= std::uint64_t{call.value[lane] != 0} << lane; });
+  for_lanes(call.mask, [&](int lane) { call.result[lane] = votes; });
+}
+void match_any(WarpCall& call) {
+  for_lanes(call.mask, [&](int lane) {
+    std::uint64_t same = 0;
+    for_lanes(call.mask, [&](int other) {
+      same |= std::uint64_t{call.value[other] == call.value[lane]} << other;
+    });
+    call.result[lane] = same;
+  });
+}
+void match_all(WarpCall& call) {
+  match_any(call);
+  for_lanes(call.mask, [&](int lane) {
+    if (call.result[lane] != call.mask) call.result[lane] = 0;
+  });
+}
+void reduce_add(WarpCall& call) {
+  reduce(call, [](std::uint32_t a, std::uint32_t b) { return a + b; });
+}
+void reduce_and(WarpCall& call) {
+  reduce(call, [](std::uint32_t a, std::uint32_t b) { return a & b; });
+}
+void reduce_or(WarpCall& call) {
+  reduce(call, [](std::uint32_t a, std::uint32_t b) { return a | b; });
+}
+void reduce_xor(WarpCall& call) {
+  reduce(call, [](std::uint32_t a, std::uint32_t b) { return a ^ b; });
+}
+void reduce_min_unsigned(WarpCall& call) {
+  reduce(call, [](std::uint32_t a, std::uint32_t b) { return std::min(a, b); });
+}
+void reduce_max_unsigned(WarpCall& call) {
+  reduce(call, [](std::uint32_t a, std::uint32_t b) { return std::max(a, b); });
+}
+void reduce_min_signed(WarpCall& call) {
+  reduce(call,
+         [](std::uint32_t a, std::uint32_t b) { return as_signed(a) < as_signed(b) ? a : b; });
+}
+void reduce_max_signed(WarpCall& call) {
+  reduce(call,
+         [](std::uint32_t a, std::uint32_t b) { return as_signed(a) < as_signed(b) ? b : a; });
+}
+
+}  // namespace simt
+
+long long clock64() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// What assert() calls; in place of the C library's, so that a kernel's assertion ends the kernel.
+extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file, unsigned line,
+                                           const char* function) noexcept {
+  const std::string text = std::string(file) + ":" + std::to_string(line) + ": " + function +
+                           ": Assertion `" + assertion + "` failed.";
+  if (simt::in_kernel()) simt::fail_kernel(cudaErrorAssert, text.c_str());
+  std::fprintf(stderr, "%s\n", text.c_str());
+  std::abort();
+}

@@ -1,0 +1,362 @@
+// Runs grids, gang by gang: one block, or all blocks of a cluster or of a cooperative grid, which
+// are alive at once on one worker.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine.hpp"
+#include "errors.hpp"
+#include "report.hpp"
+
+namespace simt {
+namespace {
+
+constexpr unsigned largest_depth = 24;  // of nested launches, as CUDA has it
+constexpr int error_invalid_value = 1, error_invalid_configuration = 9, error_pending_launches = 69,
+              error_illegal_address = 700;
+
+// ---- SIMT_ORDER ----
+
+struct Order {
+  enum { forward, reverse, random } kind = forward;
+  std::uint64_t seed = 0;
+  std::string text = "forward";
+};
+
+Order read_order() {
+  Order order;
+  const char* asked = std::getenv("SIMT_ORDER");
+  if (asked == nullptr || *asked == '\0') return order;
+  order.text = asked;
+  char* end = nullptr;
+  if (order.text == "forward") return order;
+  if (order.text == "reverse") {
+    order.kind = Order::reverse;
+    return order;
+  }
+  if (order.text.rfind("random:", 0) == 0 && order.text.size() > 7) {
+    order.kind = Order::random;
+    order.seed = std::strtoull(asked + 7, &end, 10);
+    if (*end == '\0') return order;
+  }
+  std::fprintf(stderr, "simt: SIMT_ORDER is '%s': it can be forward, reverse or random:SEED\n",
+               asked);
+  std::exit(2);
+}
+
+const Order& the_order() {
+  static const Order order = read_order();
+  return order;
+}
+
+// ---- Gangs ----
+/// Puts the threads of a gang into the order they run in.
+void put_in_order(Gang& gang, std::uint64_t salt) {
+  const Order& order = the_order();
+  gang.order.clear();
+  for (const auto& block : gang.blocks) {
+    block->first_in_order = gang.order.size();
+    for (Warp& warp : block->warps) {
+      for (Thread* lane : warp.lanes) {
+        if (lane != nullptr) gang.order.push_back(lane);
+      }
+    }
+  }
+  if (order.kind == Order::reverse) {
+    std::reverse(gang.order.begin(), gang.order.end());
+    for (const auto& block : gang.blocks) {
+      block->first_in_order = gang.order.size() - block->first_in_order - gang.grid->threads;
+    }
+  } else if (order.kind == Order::random) {
+    std::mt19937_64 random(salt);
+    std::shuffle(gang.order.begin(), gang.order.end(), random);
+    for (const auto& block : gang.blocks) block->first_in_order = 0;
+  }
+  gang.cursor = 0;
+  for (unsigned k = 0; k < Gang::look_ahead; ++k) gang.order.push_back(gang.order[k]);
+}
+
+unsigned take_window(Worker& worker, unsigned blocks) {
+  static std::atomic<unsigned> next{0};
+  const std::size_t wanted = blocks + 8;  // reused late, so that stale pointers are noticed
+  while (worker.windows.size() < wanted) {
+    const unsigned window = next++;
+    if (window >= window_count) {
+      std::fprintf(stderr, "simt: more than %u blocks alive at once\n", window_count);
+      std::exit(4);
+    }
+    worker.windows.push_back(window);
+  }
+  worker.next_window = (worker.next_window + 1) % worker.windows.size();
+  return worker.windows[worker.next_window];
+}
+
+void open_shared_memory(Worker& worker, Block& block, unsigned blocks) {
+  const std::size_t window = take_window(worker, blocks);
+  const std::uintptr_t address = ranges.windows + window * window_bytes;
+  block.memory = reinterpret_cast<char*>(address);
+  block.variables.clear();
+  block.used = (block.grid->launch.shared_bytes + 127) / 128 * 128;
+  if (checking) std::memset(block.memory, 0xCB, block.grid->launch.shared_bytes);
+  set_state(address, block.grid->launch.shared_bytes, true);
+}
+
+/// Makes the gang's blocks and threads; false if those of the gang before can stay.
+bool set_up(Worker& worker, Grid& grid, unsigned blocks) {
+  Gang& gang = worker.gang;
+  gang.worker = &worker;
+  const bool same_shape = gang.blocks.size() == blocks && gang.grid == &grid;
+  gang.grid = &grid;
+  if (same_shape) return false;
+  gang.blocks.clear();
+  if (gang.threads.size() < std::size_t{blocks} * grid.threads) {
+    gang.threads = std::vector<Thread>(std::size_t{blocks} * grid.threads);
+  }
+  const unsigned warps = (grid.threads + 31) / 32;
+  const dim3& c = grid.launch.cluster;
+  const unsigned cluster_blocks = c.x * c.y * c.z;
+  gang.clusters.clear();
+  for (unsigned b = 0; b < blocks; ++b) {
+    gang.blocks.push_back(std::make_unique<Block>());
+    Block& block = *gang.blocks.back();
+    block.gang = &gang;
+    block.grid = &grid;
+    block.rank = b % cluster_blocks;
+    if (block.rank == 0) gang.clusters.push_back(std::make_unique<Meeting>());
+    block.cluster = gang.clusters.back().get();
+    block.warps.resize(warps);
+    for (unsigned t = 0; t < grid.threads; ++t) {
+      Thread& thread = gang.threads[std::size_t{b} * grid.threads + t];
+      thread.block = &block;
+      thread.rank = static_cast<std::uint16_t>(t);
+      thread.lane = t % 32;
+      thread.warp = static_cast<std::uint8_t>(t / 32);
+      thread.index = position(t, grid.launch.block);
+      block.warps[t / 32].lanes[t % 32] = &thread;
+      block.warps[t / 32].all |= 1u << t % 32;
+    }
+  }
+  return true;
+}
+
+/// `numbers`: the blocks of the grid that are to run now.
+void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned blocks) {
+  const bool is_new = set_up(worker, grid, blocks);
+  Gang& gang = worker.gang;
+  gang.live = blocks * grid.threads;
+  gang.wide = grid.launch.cooperative || worker.gang.clusters.size() < blocks;
+  gang.meeting = {};
+  gang.meeting.members = gang.live;
+  gang.knows.clear();
+  for (const auto& cluster : gang.clusters) *cluster = {};
+  for (unsigned b = 0; b < blocks; ++b) {
+    Block& block = *gang.blocks[b];
+    block.index = position(numbers[b], grid.launch.grid);
+    block.serial = grid.first_serial + numbers[b];
+    block.meeting = {};
+    block.meeting.members = grid.threads;
+    block.cluster->members += grid.threads;
+    block.time = 1;
+    block.barrier_time = 0;
+    block.knows.clear();
+    block.knows_all = false;
+    open_shared_memory(worker, block, blocks);
+    for (Warp& warp : block.warps) {
+      warp.live = warp.all;
+      warp.known = warp.acquired = 0;
+      warp.lane_knows.reset();
+      for (OpenCall& open : warp.calls) open.wanted = open.arrived = 0;
+      for (Thread* thread : warp.lanes) {
+        if (thread == nullptr) break;
+        thread->state = Thread::fresh;
+        thread->acquires = nullptr;
+        thread->at_cluster = false;
+        if (checking) thread->fenced = thread->block_fenced = thread->polls = 0;
+      }
+    }
+  }
+  if (!is_new && the_order().kind != Order::random) {
+    gang.cursor = 0;
+    return;
+  }
+  put_in_order(gang, the_order().seed * 0x9E3779B97F4A7C15u + grid.number * 1000003u + numbers[0]);
+}
+
+void close_shared_memory(Gang& gang) {
+  for (const auto& block : gang.blocks) {
+    set_state(reinterpret_cast<std::uintptr_t>(block->memory), block->used, false);
+  }
+}
+
+void run_gang(Worker& worker, Grid& grid, const unsigned* numbers, unsigned blocks) {
+  prepare(worker, grid, numbers, blocks);
+  Gang& gang = worker.gang;
+  run_threads_of(gang);
+  close_shared_memory(gang);
+  if (grid.failed) drop_fibers(worker);
+}
+
+// ---- Grids ----
+
+/// 0, or the error with which CUDA refuses the launch.
+int refusal(const Launch& l) {
+  const auto volume = [](const dim3& d) { return std::uint64_t{d.x} * d.y * d.z; };
+  if (l.grid.x == 0 || l.grid.y == 0 || l.grid.z == 0) return error_invalid_configuration;
+  if (l.block.x == 0 || l.block.y == 0 || l.block.z == 0) return error_invalid_configuration;
+  if (l.block.x > 1024 || l.block.y > 1024 || l.block.z > 64) return error_invalid_configuration;
+  if (volume(l.block) > 1024) return error_invalid_configuration;
+  if (l.grid.x > 0x7FFFFFFF || l.grid.y > 65535 || l.grid.z > 65535)
+    return error_invalid_configuration;
+  if (l.shared_bytes > shared_allowed(l.kernel)) return error_invalid_value;
+  if (volume(l.cluster) > 16 || volume(l.cluster) == 0) return error_invalid_configuration;
+  if (l.grid.x % l.cluster.x != 0 || l.grid.y % l.cluster.y != 0 || l.grid.z % l.cluster.z != 0)
+    return error_invalid_configuration;
+  return 0;
+}
+
+/// The grid's blocks in the order they start: those of a cluster one after the other.
+std::vector<unsigned> block_order(const Grid& grid) {
+  const dim3 &g = grid.launch.grid, &c = grid.launch.cluster;
+  std::vector<unsigned> order;
+  order.reserve(grid.blocks);
+  for (unsigned z = 0; z < g.z; z += c.z) {
+    for (unsigned y = 0; y < g.y; y += c.y) {
+      for (unsigned x = 0; x < g.x; x += c.x) {
+        for (unsigned k = 0; k < c.x * c.y * c.z; ++k) {
+          const uint3 in = position(k, c);
+          order.push_back(x + in.x + g.x * (y + in.y + g.y * (z + in.z)));
+        }
+      }
+    }
+  }
+  return order;
+}
+
+void run_blocks(Grid& grid) {
+  const unsigned cluster = grid.launch.cluster.x * grid.launch.cluster.y * grid.launch.cluster.z;
+  const Order& order = the_order();
+  unsigned gang = grid.launch.cooperative ? grid.blocks : cluster;
+  if (order.kind == Order::random && !grid.launch.cooperative && cluster == 1) {
+    gang = std::min(4u, grid.blocks);  // several blocks at once, mixed
+  }
+  const unsigned gangs = (grid.blocks + gang - 1) / gang;
+  std::vector<unsigned> numbers;  // empty: 0, 1, 2, ...
+  if (cluster > 1 || grid.launch.cooperative || order.kind == Order::random) {
+    numbers = block_order(grid);
+  }
+  std::vector<unsigned> gang_order;
+  if (order.kind == Order::random) {
+    gang_order.resize(gangs);
+    std::iota(gang_order.begin(), gang_order.end(), 0u);
+    std::mt19937_64 random(order.seed + grid.number);
+    if (cluster == 1) std::shuffle(numbers.begin(), numbers.end(), random);
+    std::shuffle(gang_order.begin(), gang_order.end(), random);
+  }
+  std::atomic<unsigned> next{0};
+  const std::function<void(Worker&)> work = [&](Worker& worker) {
+    for (unsigned k; !grid.failed && (k = next++) < gangs;) {
+      if (order.kind == Order::reverse) k = gangs - 1 - k;
+      if (!gang_order.empty()) k = gang_order[k];
+      const unsigned first = k * gang, count = std::min(gang, grid.blocks - first);
+      run_gang(worker, grid, numbers.empty() ? &first : &numbers[first], count);
+    }
+    worker.gang.grid = nullptr;
+    if (counting) merge_counters(worker, grid);
+  };
+  const bool small = std::uint64_t{grid.blocks} * grid.threads < 1024;
+  const unsigned workers = small ? 1 : std::min(gangs, worker_count());
+  several_workers = workers > 1;
+  run_on_workers(workers, work);
+}
+
+void run_grid(const Launch& launch, Body body, unsigned depth) {
+  const int refused = refusal(launch);
+  if (refused != 0 || sticky_error() != 0) {
+    if (refused != 0) launch_refused(refused);
+    body.destroy(body.arguments);
+    return;
+  }
+  static std::atomic<std::uint32_t> next_serial{1};
+  static std::atomic<std::uint64_t> next_number{0};
+  Grid grid;
+  grid.launch = launch;
+  grid.body = body;
+  grid.depth = depth;
+  grid.blocks = launch.grid.x * launch.grid.y * launch.grid.z;
+  grid.threads = launch.block.x * launch.block.y * launch.block.z;
+  grid.first_serial = next_serial.fetch_add(grid.blocks);
+  grid.number = next_number++;
+  if (counting) count_launch(grid);
+  const int error_before = exchange_last_error(0);  // what kernels do to theirs is not the host's
+  run_blocks(grid);
+  exchange_last_error(error_before);
+  body.destroy(body.arguments);
+  // Kernels that this one launched: as late as CUDA allows, when all of its blocks have ended.
+  for (Child& child : grid.children) run_grid(child.launch, child.body, depth + 1);
+  for (Child& child : grid.tail) run_grid(child.launch, child.body, depth);
+}
+
+}  // namespace
+
+void launch_body(const Launch& launch, Body body) {
+  if (Thread* thread = current_thread) {
+    Grid& grid = *thread->block->grid;
+    if (const int refused =
+            grid.depth >= largest_depth ? error_pending_launches : refusal(launch)) {
+      launch_refused(refused);
+      body.destroy(body.arguments);
+      return;
+    }
+    const bool tail = reinterpret_cast<std::uintptr_t>(launch.stream) == 3;  // cudaStreamTailLaunch
+    const std::lock_guard<std::mutex> lock(grid.mutex);
+    (tail ? grid.tail : grid.children).push_back({launch, body});
+    return;
+  }
+  static std::mutex one_at_a_time;  // host threads take turns
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  set_up_memory();
+  set_up_checks();
+  run_grid(launch, body, 0);
+}
+
+std::string order() { return the_order().text; }
+
+// ---- What kernels call: shared memory ----
+
+void* shared_variable(const void* key, std::size_t bytes, std::size_t alignment) {
+  Block& block = *current_thread->block;
+  for (const Block::Variable& variable : block.variables) {
+    if (variable.key == key) return block.memory + variable.offset;
+  }
+  const std::size_t offset = (block.used + alignment - 1) / alignment * alignment;
+  if (offset + bytes > limits().shared_opt_in) {
+    fail_kernel(error_invalid_value, "more shared memory than a block has");
+  }
+  block.variables.push_back({key, offset});
+  block.used = offset + (bytes + 3) / 4 * 4;
+  if (checking) std::memset(block.memory + offset, 0xCB, bytes);
+  set_state(reinterpret_cast<std::uintptr_t>(block.memory + offset), bytes, true);
+  return block.memory + offset;
+}
+
+void* dynamic_shared_memory() { return current_thread->block->memory; }
+
+void* map_shared(const void* address, unsigned rank) {
+  Block& mine = *current_thread->block;
+  const std::size_t offset = static_cast<const char*>(address) - mine.memory;
+  for (const auto& block : mine.gang->blocks) {
+    if (block->cluster == mine.cluster && block->rank == rank) return block->memory + offset;
+  }
+  fail_kernel(error_illegal_address, "map_shared_rank() of a block that its cluster does not have");
+}
+
+}  // namespace simt

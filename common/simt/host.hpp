@@ -1,0 +1,23 @@
+#pragma once
+/// \file
+/// What the files of the host API (host.cpp and host_*.cpp) share.
+
+#include <cstddef>
+
+#include "cuda_runtime.h"
+
+namespace simt {
+
+constexpr std::size_t shared_per_sm = 228 << 10, shared_reserved = 1 << 10;
+
+/// The error of a kernel, once a call has returned it.
+cudaError_t sticking();
+/// What a call that waits finds.
+cudaError_t waited();
+/// Every call returns through here. The error that sticks comes first.
+cudaError_t end(cudaError_t error);
+
+bool is_device_number(int device);
+cudaError_t check_stream(cudaStream_t stream);
+
+}  // namespace simt

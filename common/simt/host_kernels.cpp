@@ -1,0 +1,173 @@
+/// \file
+/// The host side of the CUDA runtime: what it knows about kernels, and what a launch asks.
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "errors.hpp"
+#include "host.hpp"
+
+namespace simt {
+namespace {
+
+std::mutex mutex;  // of the table below
+
+struct KernelSettings {
+  std::size_t shared_bytes = 0;
+  bool large_clusters = false;
+};
+std::map<std::string, KernelSettings> kernels;
+
+/// "course::sum< float, 256 >" and "&sum<float,256>" name the same kernel.
+std::string plain_name(const char* kernel) {
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::string name;
+  for (const char* c = kernel; *c != '\0'; ++c) {
+    if (c[0] == ':' && c[1] == ':') {
+      while (!name.empty() && in_word(name.back())) name.pop_back();
+      ++c;
+    } else if (!std::isspace(static_cast<unsigned char>(*c)) && *c != '&') {
+      name += *c;
+    }
+  }
+  return name;
+}
+std::string without_arguments(const std::string& name) { return name.substr(0, name.find('<')); }
+
+/// Of this kernel or, where its template arguments are spelled in another way, of the template.
+KernelSettings settings_of(const char* kernel) {
+  const std::string name = plain_name(kernel);
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = kernels.find(name);
+  if (found != kernels.end()) return found->second;
+  KernelSettings settings;
+  for (const auto& [other, its] : kernels) {
+    if (without_arguments(other) != without_arguments(name)) continue;
+    settings.shared_bytes = std::max(settings.shared_bytes, its.shared_bytes);
+    settings.large_clusters = settings.large_clusters || its.large_clusters;
+  }
+  return settings;
+}
+
+std::uint64_t volume(dim3 d) { return std::uint64_t{d.x} * d.y * d.z; }
+
+int blocks_per_sm(int threads, std::size_t shared_bytes) {
+  const Limits& l = limits();
+  if (threads > 1024 || shared_bytes > l.shared_opt_in) return 0;
+  const unsigned whole_warps = (static_cast<unsigned>(threads) + 31) / 32 * 32;
+  const std::size_t by_memory = shared_per_sm / (shared_bytes + shared_reserved);
+  return static_cast<int>(
+      std::min<std::size_t>({l.blocks_per_sm, l.threads_per_sm / whole_warps, by_memory}));
+}
+
+}  // namespace
+
+std::size_t shared_allowed(const char* kernel) {
+  return std::max(limits().shared_per_block, settings_of(kernel).shared_bytes);
+}
+
+// ---- Behind the templates of cuda_runtime_api.h ----
+
+cudaError_t set_kernel_attribute(const char* kernel, cudaFuncAttribute attribute, int value) {
+  const std::string name = plain_name(kernel);
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    if (value < 0 || static_cast<std::size_t>(value) > limits().shared_opt_in) {
+      return end(cudaErrorInvalidValue);
+    }
+    const std::lock_guard<std::mutex> lock(mutex);
+    kernels[name].shared_bytes = static_cast<std::size_t>(value);
+  } else if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    kernels[name].large_clusters = value != 0;
+  } else if (attribute != cudaFuncAttributePreferredSharedMemoryCarveout &&
+             attribute != cudaFuncAttributeClusterSchedulingPolicyPreference) {
+    return end(cudaErrorInvalidValue);
+  }
+  return end(cudaSuccess);
+}
+cudaError_t get_kernel_attributes(cudaFuncAttributes* attributes, const char* kernel) {
+  if (attributes == nullptr) return end(cudaErrorInvalidValue);
+  *attributes = {};
+  attributes->maxThreadsPerBlock = 1024;
+  attributes->ptxVersion = attributes->binaryVersion = 90;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_allowed(kernel));
+  attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
+  return end(cudaSuccess);
+}
+cudaError_t occupancy(int* blocks, int threads, std::size_t shared_bytes) {
+  if (blocks == nullptr || threads <= 0) return end(cudaErrorInvalidValue);
+  *blocks = blocks_per_sm(threads, shared_bytes);
+  return end(cudaSuccess);
+}
+cudaError_t largest_block(int* blocks, int* threads, std::size_t (*shared_bytes)(void*, int),
+                          void* data, int limit) {
+  if (blocks == nullptr || threads == nullptr) return end(cudaErrorInvalidValue);
+  const int most = limit <= 0 || limit > 1024 ? 1024 : limit;
+  int best = 0;
+  *blocks = *threads = 0;
+  for (int count = most; count > 0; count = (count - 1) / 32 * 32) {
+    const int per_sm = blocks_per_sm(count, shared_bytes(data, count));
+    if (per_sm * count <= best) continue;
+    best = per_sm * count;
+    *threads = count;
+    *blocks = per_sm * static_cast<int>(limits().sms);
+  }
+  return end(cudaSuccess);
+}
+cudaError_t prepare_launch(Launch* launch, const cudaLaunchAttribute* attributes, unsigned count) {
+  for (unsigned k = 0; k < count; ++k) {
+    const cudaLaunchAttributeValue& value = attributes[k].val;
+    if (attributes[k].id == cudaLaunchAttributeCooperative) {
+      launch->cooperative = value.cooperative != 0;
+    } else if (attributes[k].id == cudaLaunchAttributeClusterDimension) {
+      launch->cluster = dim3(value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
+    }
+  }
+  const std::uint64_t blocks = volume(launch->grid), threads = volume(launch->block);
+  const unsigned most = settings_of(launch->kernel).large_clusters ? 16 : 8;
+  if (volume(launch->cluster) > most) return end(cudaErrorInvalidClusterSize);
+  if (launch->cooperative && threads > 0 && threads <= 1024) {
+    const int per_sm = blocks_per_sm(static_cast<int>(threads), launch->shared_bytes);
+    if (blocks > std::uint64_t{limits().sms} * static_cast<unsigned>(per_sm)) {
+      return end(cudaErrorCooperativeLaunchTooLarge);
+    }
+  }
+  return end(cudaSuccess);
+}
+
+}  // namespace simt
+
+using namespace simt;
+
+// ---- Kernels without a name ----
+
+namespace {
+cudaError_t nameless(const char* call) {
+  std::fprintf(stderr, "simt: %s: pass the kernel itself, not a pointer to void\n", call);
+  return end(cudaErrorInvalidDeviceFunction);
+}
+}  // namespace
+cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) {
+  return nameless("cudaFuncSetAttribute");
+}
+cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return end(cudaSuccess); }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  return get_kernel_attributes(attributes, "");
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads,
+                                                          std::size_t shared_bytes) {
+  return occupancy(blocks, threads, shared_bytes);
+}
+cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  return nameless("cudaLaunchKernel");
+}
+cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, std::size_t,
+                                        cudaStream_t) {
+  return nameless("cudaLaunchCooperativeKernel");
+}

@@ -1,0 +1,290 @@
+/// \file
+/// The host side of the CUDA runtime: memory.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "errors.hpp"
+#include "host.hpp"
+#include "memory.hpp"
+
+namespace simt {
+namespace {
+
+struct HostVisible {
+  std::size_t bytes;
+  cudaMemoryType type;  // managed, or host: pinned or registered
+  bool registered;
+};
+std::mutex mutex;  // of the table below
+std::map<const char*, HostVisible> host_visible;
+
+bool find_host_visible(const void* address, HostVisible* found) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto* p = static_cast<const char*>(address);
+  auto next = host_visible.upper_bound(p);
+  if (next == host_visible.begin() || p >= (--next)->first + next->second.bytes) return false;
+  *found = next->second;
+  return true;
+}
+
+/// Where `bytes` at an address may be used from; `bad`: they leave their allocation.
+enum class Side { host, device, both, bad };
+Side side_of(const void* address, std::size_t bytes) {
+  HostVisible visible;
+  if (find_host_visible(address, &visible)) return Side::both;
+  if (is_device(address, bytes)) return Side::device;
+  void* base = nullptr;
+  std::size_t size = 0;
+  return is_device(address, 1) || allocation_of(address, &base, &size) ? Side::bad : Side::host;
+}
+bool fits(Side side, Side wanted) { return side == wanted || side == Side::both; }
+
+cudaError_t check_kind(Side to, Side from, cudaMemcpyKind kind) {
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
+    return cudaErrorInvalidMemcpyDirection;
+  }
+  if (to == Side::bad || from == Side::bad) return cudaErrorInvalidValue;
+  if (kind == cudaMemcpyDefault) return cudaSuccess;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const bool right = fits(to, to_device ? Side::device : Side::host) &&
+                     fits(from, from_device ? Side::device : Side::host);
+  return right ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/// Copies rows of `width` bytes. After a kernel went wrong nothing is copied any more.
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                      std::size_t width, std::size_t height, cudaMemcpyKind kind) {
+  if (width == 0 || height == 0) return cudaSuccess;
+  if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
+  if (height > 1 && (to_pitch < width || from_pitch < width)) return cudaErrorInvalidPitchValue;
+  const Side target = side_of(to, (height - 1) * to_pitch + width);
+  const Side source = side_of(from, (height - 1) * from_pitch + width);
+  if (const cudaError_t error = check_kind(target, source, kind)) return error;
+  if (sticky_error() != 0) return cudaSuccess;
+  for (std::size_t row = 0; row < height; ++row) {
+    char* out = static_cast<char*>(to) + row * to_pitch;
+    const char* in = static_cast<const char*>(from) + row * from_pitch;
+    std::memmove(out, in, width);
+    if (target == Side::host) continue;
+    if (source == Side::host) {
+      mark_written(out, width);
+    } else {
+      copy_written_state(out, in, width);
+    }
+  }
+  return cudaSuccess;
+}
+cudaError_t set_rows(void* address, std::size_t pitch, int value, std::size_t width,
+                     std::size_t height) {
+  if (width == 0 || height == 0) return cudaSuccess;
+  if (height > 1 && pitch < width) return cudaErrorInvalidPitchValue;
+  const Side side = side_of(address, (height - 1) * pitch + width);
+  if (side == Side::host || side == Side::bad) return cudaErrorInvalidValue;
+  if (sticky_error() != 0) return cudaSuccess;
+  for (std::size_t row = 0; row < height; ++row) {
+    char* p = static_cast<char*>(address) + row * pitch;
+    std::memset(p, value, width);
+    mark_written(p, width);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t allocate_visible(void** address, std::size_t bytes, cudaMemoryType type) {
+  if (address == nullptr) return cudaErrorInvalidValue;
+  *address = nullptr;
+  if (bytes == 0) return type == cudaMemoryTypeManaged ? cudaErrorInvalidValue : cudaSuccess;
+  *address = device_allocate(bytes, true);
+  if (*address == nullptr) return cudaErrorMemoryAllocation;
+  const std::lock_guard<std::mutex> lock(mutex);
+  host_visible[static_cast<const char*>(*address)] = {bytes, type, false};
+  return cudaSuccess;
+}
+/// Frees device memory, or memory of the host if `host`; each has its own function in CUDA.
+cudaError_t release(void* address, bool host) {
+  if (address == nullptr) return cudaSuccess;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = host_visible.find(static_cast<const char*>(address));
+  const bool is_host = found != host_visible.end() && found->second.type == cudaMemoryTypeHost;
+  if (is_host != host || (is_host && found->second.registered)) return cudaErrorInvalidValue;
+  if (found != host_visible.end()) host_visible.erase(found);
+  return device_free(address) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+}  // namespace
+
+// ---- Behind the templates of cuda_runtime_api.h ----
+
+cudaError_t copy_symbol(void* to, const void* from, std::size_t bytes, const void* symbol,
+                        std::size_t symbol_bytes, std::size_t offset, cudaMemcpyKind kind) {
+  void* address = nullptr;
+  cudaError_t error = symbol_address(&address, symbol, symbol_bytes);
+  if (error != cudaSuccess) return error;
+  if (offset > symbol_bytes || bytes > symbol_bytes - offset) return end(cudaErrorInvalidValue);
+  waited();
+  char* place = static_cast<char*>(address) + offset;
+  error = from != nullptr ? copy_rows(place, bytes, from, bytes, bytes, 1, kind)
+                          : copy_rows(to, bytes, place, bytes, bytes, 1, kind);
+  return end(error);
+}
+cudaError_t symbol_address(void** address, const void* symbol, std::size_t bytes) {
+  *address = const_cast<void*>(symbol);
+  return end(is_device(symbol, bytes) ? cudaSuccess : cudaErrorInvalidSymbol);
+}
+
+}  // namespace simt
+
+using namespace simt;
+
+cudaError_t cudaMalloc(void** address, std::size_t bytes) {
+  if (address == nullptr) return end(cudaErrorInvalidValue);
+  *address = nullptr;
+  if (bytes == 0 || sticking() != cudaSuccess) return end(cudaSuccess);
+  *address = device_allocate(bytes, false);
+  return end(*address != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+cudaError_t cudaFree(void* address) {
+  waited();
+  return end(release(address, false));
+}
+cudaError_t cudaMallocHost(void** address, std::size_t bytes, unsigned) {
+  return end(allocate_visible(address, bytes, cudaMemoryTypeHost));
+}
+cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned) {
+  return end(allocate_visible(address, bytes, cudaMemoryTypeHost));
+}
+cudaError_t cudaFreeHost(void* address) {
+  waited();
+  return end(release(address, true));
+}
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+  HostVisible visible;
+  if (device == nullptr || !find_host_visible(host, &visible)) return end(cudaErrorInvalidValue);
+  *device = host;
+  return end(cudaSuccess);
+}
+cudaError_t cudaHostRegister(void* address, std::size_t bytes, unsigned) {
+  if (address == nullptr || bytes == 0) return end(cudaErrorInvalidValue);
+  HostVisible visible;
+  if (find_host_visible(address, &visible)) return end(cudaErrorHostMemoryAlreadyRegistered);
+  const std::lock_guard<std::mutex> lock(mutex);
+  host_visible[static_cast<const char*>(address)] = {bytes, cudaMemoryTypeHost, true};
+  return end(cudaSuccess);
+}
+cudaError_t cudaHostUnregister(void* address) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = host_visible.find(static_cast<const char*>(address));
+  if (found == host_visible.end() || !found->second.registered) {
+    return end(cudaErrorHostMemoryNotRegistered);
+  }
+  host_visible.erase(found);
+  return end(cudaSuccess);
+}
+cudaError_t cudaMallocManaged(void** address, std::size_t bytes, unsigned) {
+  return end(allocate_visible(address, bytes, cudaMemoryTypeManaged));
+}
+cudaError_t cudaMallocAsync(void** address, std::size_t bytes, cudaStream_t stream) {
+  if (const cudaError_t error = check_stream(stream)) return end(error);
+  return cudaMalloc(address, bytes);
+}
+cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
+  if (const cudaError_t error = check_stream(stream)) return end(error);
+  return end(release(address, false));
+}
+cudaError_t cudaMallocPitch(void** address, std::size_t* pitch, std::size_t width,
+                            std::size_t height) {
+  if (pitch == nullptr) return end(cudaErrorInvalidValue);
+  *pitch = (width + 511) / 512 * 512;
+  return cudaMalloc(address, *pitch * height);
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *total = limits().memory_bytes;
+  *free = *total - std::min(*total, device_bytes_in_use());
+  return end(cudaSuccess);
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
+  if (attributes == nullptr) return end(cudaErrorInvalidValue);
+  *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, nullptr};
+  void* const pointer = const_cast<void*>(address);
+  HostVisible visible;
+  if (find_host_visible(address, &visible)) {
+    *attributes = {visible.type, 0, pointer, pointer};
+  } else if (is_device(address, 1)) {
+    *attributes = {cudaMemoryTypeDevice, 0, pointer, nullptr};
+  } else {
+    attributes->hostPointer = pointer;
+  }
+  return end(cudaSuccess);
+}
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  *pool = nullptr;
+  return end(is_device_number(device) ? cudaSuccess : cudaErrorInvalidDevice);
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
+  return end(cudaSuccess);
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return end(cudaSuccess); }
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  waited();
+  return end(copy_rows(to, bytes, from, bytes, bytes, 1, kind));
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  if (const cudaError_t error = check_stream(stream)) return end(error);
+  return end(copy_rows(to, bytes, from, bytes, bytes, 1, kind));
+}
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                         std::size_t width, std::size_t height, cudaMemcpyKind kind) {
+  waited();
+  return end(copy_rows(to, to_pitch, from, from_pitch, width, height, kind));
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t width, std::size_t height,
+                              cudaMemcpyKind kind, cudaStream_t stream) {
+  if (const cudaError_t error = check_stream(stream)) return end(error);
+  return end(copy_rows(to, to_pitch, from, from_pitch, width, height, kind));
+}
+cudaError_t cudaMemset(void* address, int value, std::size_t bytes) {
+  return end(set_rows(address, bytes, value, bytes, 1));
+}
+cudaError_t cudaMemsetAsync(void* address, int value, std::size_t bytes, cudaStream_t stream) {
+  if (const cudaError_t error = check_stream(stream)) return end(error);
+  return end(set_rows(address, bytes, value, bytes, 1));
+}
+cudaError_t cudaMemset2D(void* address, std::size_t pitch, int value, std::size_t width,
+                         std::size_t height) {
+  return end(set_rows(address, pitch, value, width, height));
+}
+cudaError_t cudaMemset2DAsync(void* address, std::size_t pitch, int value, std::size_t width,
+                              std::size_t height, cudaStream_t stream) {
+  if (const cudaError_t error = check_stream(stream)) return end(error);
+  return end(set_rows(address, pitch, value, width, height));
+}
+
+namespace {
+cudaError_t advise(const void* address, bool known_place) {
+  HostVisible visible;
+  const bool managed =
+      find_host_visible(address, &visible) && visible.type == cudaMemoryTypeManaged;
+  if (!managed) return end(cudaErrorInvalidValue);
+  return end(known_place ? cudaSuccess : cudaErrorInvalidDevice);
+}
+bool is_place(int device) { return is_device_number(device) || device == cudaCpuDeviceId; }
+}  // namespace
+cudaError_t cudaMemPrefetchAsync(const void* address, std::size_t, int device, cudaStream_t) {
+  return advise(address, is_place(device));
+}
+cudaError_t cudaMemPrefetchAsync(const void* address, std::size_t, cudaMemLocation, unsigned,
+                                 cudaStream_t) {
+  return advise(address, true);
+}
+cudaError_t cudaMemAdvise(const void* address, std::size_t, cudaMemoryAdvise, int device) {
+  return advise(address, is_place(device));
+}
+cudaError_t cudaMemAdvise(const void* address, std::size_t, cudaMemoryAdvise, cudaMemLocation) {
+  return advise(address, true);
+}
