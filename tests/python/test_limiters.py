@@ -340,9 +340,13 @@ class Profiling(ScriptTest):
         for name in ("chapter", "gpu", "cuda", "ncu"):
             self.assertEqual(measured.header[name], HEADER[name])
         if PYTHON:
+            self.assertFalse(self.csv.with_suffix(".svg").exists(), "on no page")
+            self.assertTrue((self.root / "build/results/h200-limiters.svg").exists())
+            self.write("chapters/01_vector_add/README.md", "![a](results/h200-limiters.svg)\n")
+            self.profile("1")
             self.assertTrue(self.csv.with_suffix(".svg").exists())
         call = [line for line in self.calls() if "--metrics" in line]
-        self.assertEqual(len(call), 1)
+        self.assertEqual(len(call), 2 if PYTHON else 1)
         self.assertIn("--clock-control none", call[0])
         self.assertIn("--study sequence --profile 1", call[0])
 

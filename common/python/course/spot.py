@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
-from . import results
+from . import results, tables
 from .compare import SAME_WITHIN
 from .results import ResultFile, Row
 
@@ -42,7 +42,7 @@ class Pair(NamedTuple):
     @property
     def name(self) -> str:
         row = self.new
-        parts = [row.study, row.version, results.size_text(row.size)]
+        parts = [row.study, row.version, tables.size_text(row.size)]
         parts += [row.type] if row.type != "f32" else []
         parts += [row.input] if row.input != "random" else []
         parts += [f"behind {row.behind}"] if row.behind not in (None, "empty") else []
@@ -119,8 +119,8 @@ def lines(old: ResultFile, new: ResultFile) -> List[str]:
     found = check(old, new)
     firm = [pair for pair in found.pairs if pair.firm]
     loose = [pair for pair in found.pairs if not pair.firm]
-    out = [f"MOVED  {pair.ratio:.3f}x  {pair.name}: {results.time_text(pair.old.median_s or 0)} -> "
-           f"{results.time_text(pair.new.median_s or 0)}{'' if pair.firm else ' (short or noisy)'}"
+    out = [f"MOVED  {pair.ratio:.3f}x  {pair.name}: {tables.time_text(pair.old.median_s or 0)} -> "
+           f"{tables.time_text(pair.new.median_s or 0)}{'' if pair.firm else ' (short or noisy)'}"
            for pair in found.pairs if not pair.same]
     out += [f"NO TIME  {pair.name}: {pair.new.words}" for pair in found.without_time]
     out.append(f"spot check: {counted(firm)}" if found.pairs else
