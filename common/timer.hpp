@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "check.hpp"
+#include "device/cuda_check.hpp"
 
 namespace course {
 

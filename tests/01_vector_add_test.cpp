@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "buffer.hpp"
 #include "chapter_test.hpp"
-#include "check.hpp"
 #include "contract.hpp"
+#include "device/buffer.hpp"
+#include "device/cuda_check.hpp"
 
 namespace {
 

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "buffer.hpp"
 #include "chapter_test.hpp"
-#include "check.hpp"
 #include "contract.hpp"
-#include "device_ops.hpp"
+#include "device/buffer.hpp"
+#include "device/cuda_check.hpp"
+#include "device/device_ops.hpp"
 #ifdef SIMT
-#include "simt/report.hpp"
+#include "simt/findings.hpp"
 #endif
 
 namespace {

@@ -7,12 +7,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "buffer.hpp"
+#include "chapter/launchers.hpp"
 #include "chapter_test.hpp"
-#include "check.hpp"
 #include "contract.hpp"
-#include "device_ops.hpp"
-#include "launchers.hpp"
+#include "device/buffer.hpp"
+#include "device/cuda_check.hpp"
+#include "device/device_ops.hpp"
 #include "transpose.hpp"
 
 // Version 10 with all its arguments, which its rows do not use.

@@ -13,14 +13,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "buffer.hpp"
+#include "chapter/input.hpp"
 #include "chapter_test.hpp"
-#include "check.hpp"
 #include "contract.hpp"
-#include "device_ops.hpp"
-#include "input.hpp"
+#include "device/buffer.hpp"
+#include "device/cuda_check.hpp"
+#include "device/device_ops.hpp"
 #ifdef SIMT
-#include "simt/report.hpp"
+#include "simt/findings.hpp"
 #endif
 
 #ifndef SIMT

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "buffer.hpp"
+#include "chapter/launchers.hpp"
 #include "chapter_test.hpp"
-#include "check.hpp"
 #include "contract.hpp"
-#include "launchers.hpp"
+#include "device/buffer.hpp"
+#include "device/cuda_check.hpp"
 #include "nbody.hpp"
 
 // The launchers themselves: a problem has one softening, and they take any.

@@ -16,14 +16,15 @@
 #include <utility>
 #include <vector>
 
-#include "buffer.hpp"
-#include "check.hpp"
-#include "device.hpp"
-#include "error.hpp"
-#include "input.hpp"
-#include "verify.hpp"
+#include "chapter/input.hpp"
+#include "correct/verify.hpp"
+#include "device/buffer.hpp"
+#include "device/cuda_check.hpp"
+#include "device/device.hpp"
+#include "program/error.hpp"
+#include "program/sizes.hpp"
 #ifdef SIMT
-#include "simt/report.hpp"
+#include "simt/findings.hpp"
 #endif
 
 namespace course_test {

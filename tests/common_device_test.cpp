@@ -9,12 +9,13 @@
 #include <memory>
 #include <sstream>
 
-#include "device_ops.hpp"
+#include "chapter/input.hpp"
+#include "count/most_counted.hpp"
+#include "device/device_ops.hpp"
 #include "error_of.hpp"
-#include "input.hpp"
-#include "most_counted.hpp"
-#include "report.hpp"
-#include "run.hpp"
+#include "program/report.hpp"
+#include "program/run.hpp"
+#include "program/sizes.hpp"
 
 namespace {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "anchors.hpp"
-#include "buffer.hpp"
 #include "chapter_test.hpp"
-#include "check.hpp"
-#include "compare.hpp"
+#include "correct/comparators.hpp"
+#include "device/buffer.hpp"
+#include "device/cuda_check.hpp"
+#include "measure/anchors.hpp"
 
 using course::Arguments;
 using course::Array;

@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
 #include "error_of.hpp"
-#include "input.hpp"
-#include "json.hpp"
-#include "options.hpp"
-#include "problem.hpp"
+#include "program/error.hpp"
+#include "program/json.hpp"
+#include "program/options.hpp"
 
 namespace {
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <memory>
 
+#include "chapter/input.hpp"
 #include "common_device_test.hpp"
-#include "device_ops.hpp"
-#include "input.hpp"
-#include "measure.hpp"
+#include "device/device_ops.hpp"
+#include "measure/measure.hpp"
 #include "timer.hpp"
 
 namespace harness {

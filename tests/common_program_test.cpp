@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common_device_test.hpp"
-#include "run.hpp"
+#include "program/run.hpp"
 
 namespace {
 

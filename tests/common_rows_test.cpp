@@ -1,8 +1,8 @@
 // Rows made of launchers (common/rows.hpp), and what the shared tests say of rows that are absent.
 #include <gtest/gtest.h>
 
+#include "chapter/rows.hpp"
 #include "chapter_test.hpp"
-#include "rows.hpp"
 
 using course::Chapter;
 using course::row;

@@ -13,11 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "compare.hpp"
-#include "input.hpp"
-#include "problem.hpp"
-#include "reference.hpp"
-#include "statistics.hpp"
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
+#include "correct/comparators.hpp"
+#include "measure/statistics.hpp"
 
 namespace {
 
@@ -581,76 +580,5 @@ TEST(ParallelFor, ResultsAreThereWhenItReturns) {
 }
 
 // The reference program
-
-/// out = 2 * in, n floats.
-class Doubling : public course::Problem {
- public:
-  using Problem::Problem;
-  std::vector<course::Array> inputs() const override { return {{"in", n(), Type::f32, seed()}}; }
-  std::vector<course::Array> outputs() const override { return {{"out", n(), Type::f32}}; }
-  double bytes_read() const override { return 4.0 * static_cast<double>(n()); }
-  double bytes_written() const override { return bytes_read(); }
-  void expected(int, double* out) const override {
-    for (std::int64_t i = 0; i < n(); ++i) out[i] = 2.0 * course::value<float>(input(), seed(), i);
-  }
-  course::Tolerance tolerance(int) const override { return {0, 0, true}; }
-};
-
-/// The exit code and the output of a reference program that leaves out the last `missing` elements.
-std::pair<int, std::string> run_reference(std::vector<std::string> arguments, std::size_t missing) {
-  course::Reference reference;
-  reference.chapter = "99_doubling";
-  reference.what = "out = 2 in";
-  reference.make = [](const Size& size, std::uint64_t seed, Input input) {
-    return std::make_unique<Doubling>(size, seed, input);
-  };
-  reference.solve = [missing](const course::Problem&, course::HostArrays& arrays) {
-    const auto& in = arrays.inputs[0];
-    for (std::size_t i = 0; i + missing < in.size(); ++i) arrays.outputs[0][i] = 2 * in[i];
-  };
-  reference.sizes = {Size{{{"n", 1000}}}, Size{{{"n", 200000}}}};
-  arguments.insert(arguments.begin(), "99_doubling_reference");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  int code = -1;
-  try {
-    code = course::run_reference(static_cast<int>(argv.size()), argv.data(), reference);
-  } catch (const std::exception& error) {
-    std::printf("uncaught: %s\n", error.what());
-  }
-  const std::string error = testing::internal::GetCapturedStderr();
-  return {code, testing::internal::GetCapturedStdout() + error};
-}
-
-TEST(ReferenceProgram, Right) {
-  const auto [code, text] = run_reference({}, 0);
-  EXPECT_EQ(code, 0) << text;
-  EXPECT_TRUE(has(text, "n=1000") && has(text, "n=200000") && has(text, "correct")) << text;
-  EXPECT_FALSE(has(text, "FAILED")) << text;
-}
-
-TEST(ReferenceProgram, Wrong) {
-  const auto [code, text] = run_reference({}, 1);
-  EXPECT_EQ(code, 1);
-  EXPECT_TRUE(has(text, "FAILED: 1 of 1000 wrong in out, first at 999")) << text;
-  EXPECT_TRUE(has(text, "tail")) << text;
-}
-
-TEST(ReferenceProgram, Sizes) {
-  const auto [code, text] = run_reference({"--size", "0,2^10", "--seed", "5"}, 0);
-  EXPECT_EQ(code, 0) << text;
-  EXPECT_TRUE(has(text, "n=0") && has(text, "n=2^10")) << text;
-  EXPECT_FALSE(has(text, "n=200000")) << text;
-}
-
-TEST(ReferenceProgram, SizesThatAreBadOrTooLarge) {
-  for (const char* size : {"big", "2x2", "2^46", "2^62"}) {
-    const auto [code, text] = run_reference({"--size", size}, 0);
-    EXPECT_EQ(code, 2) << size << ": " << text;
-    EXPECT_TRUE(has(text, "--size")) << text;
-  }
-}
 
 }  // namespace

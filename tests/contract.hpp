@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chapter_test.hpp"
+#include "program/sizes.hpp"
 
 namespace course_test {
 

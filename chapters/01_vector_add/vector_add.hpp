@@ -5,8 +5,8 @@
 
 #include <cuda_runtime.h>
 
-#include "input.hpp"
-#include "problem.hpp"
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
 
 using Add = cudaError_t(const float* a, const float* b, float* c, std::int64_t n,
                         cudaStream_t stream);

@@ -1,8 +1,8 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
 #include <algorithm>
 
-#include "anchors.hpp"
-#include "rows.hpp"
+#include "chapter/rows.hpp"
+#include "measure/anchors.hpp"
 #include "vector_add.hpp"
 
 using namespace course;

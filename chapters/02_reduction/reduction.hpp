@@ -9,8 +9,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "input.hpp"
-#include "problem.hpp"
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
 
 /// The launcher of every version.
 template <class In, class Out = In>

@@ -7,8 +7,8 @@
 
 #include <cmath>
 
-#include "input.hpp"
-#include "problem.hpp"
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
 
 /// The launcher of every version but 10.
 using TransposeFloats = cudaError_t(const float* in, float* out, std::int64_t rows,

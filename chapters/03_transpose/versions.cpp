@@ -1,7 +1,7 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
 
-#include "anchors.hpp"
-#include "rows.hpp"
+#include "chapter/rows.hpp"
+#include "measure/anchors.hpp"
 #include "transpose.hpp"
 
 using namespace course;

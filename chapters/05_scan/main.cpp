@@ -1,2 +1,2 @@
-#include "chapter.hpp"
+#include "chapter/chapter.hpp"
 int main(int argc, char** argv) { return course::run(argc, argv, course::chapter()); }

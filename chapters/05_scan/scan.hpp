@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "input.hpp"
-#include "problem.hpp"
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
 
 /// The launcher of every scan.
 template <class T>

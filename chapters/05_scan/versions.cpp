@@ -1,5 +1,5 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
-#include "rows.hpp"
+#include "chapter/rows.hpp"
 #include "scan.hpp"
 
 using namespace course;

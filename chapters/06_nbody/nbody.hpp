@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "input.hpp"
-#include "problem.hpp"
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
 
 /// The launcher of every version for bodies of one array: In is a body, Out an acceleration.
 template <class In, class Out, class T>

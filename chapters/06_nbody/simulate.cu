@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "launchers.hpp"
+#include "chapter/launchers.hpp"
 #include "nbody.hpp"
 
 // The versions. One that was not built is left out.

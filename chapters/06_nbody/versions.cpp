@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "chapter/rows.hpp"
 #include "nbody.hpp"
-#include "rows.hpp"
 
 using namespace course;
 

@@ -91,7 +91,6 @@ endfunction()
 # its own; what they must show is up to the chapter's tests.
 # Makes the targets
 #   NAME            the chapter's program
-#   NAME_reference  the reference on the CPU, which needs no CUDA
 #   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists, with tests/NAME_*_test.cpp
 #   NAME_exercise_K for each my/K_*.cu
 #   NAME_demo_D     for each D of DEMOS
@@ -103,13 +102,6 @@ function(course_chapter)
     "VERSIONS;HOPPER;HOPPER_ONLY;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
   set(listed ${ARG_VERSIONS} ${ARG_HOPPER} ${ARG_HOPPER_ONLY})
-  if(EXISTS "${folder}/reference.cpp")
-    add_executable(${ARG_NAME}_reference reference.cpp)
-    target_link_libraries(${ARG_NAME}_reference PRIVATE course_host)
-    add_test(NAME ${ARG_NAME}.reference COMMAND ${ARG_NAME}_reference)
-    string(SUBSTRING "${ARG_NAME}" 0 2 number)
-    set_tests_properties(${ARG_NAME}.reference PROPERTIES LABELS "ch${number}.host")
-  endif()
   if(COURSE_BACKEND STREQUAL "cpu")
     list(FILTER ARG_VERSIONS EXCLUDE REGEX "(^|/)9[0-9]_")
     course_rewritable(ARG_HOPPER)

@@ -12,7 +12,7 @@
 #include <map>
 
 #include "engine.hpp"
-#include "report.hpp"
+#include "findings.hpp"
 
 namespace simt {
 

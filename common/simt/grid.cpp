@@ -15,7 +15,7 @@
 
 #include "engine.hpp"
 #include "errors.hpp"
-#include "report.hpp"
+#include "findings.hpp"
 
 namespace simt {
 namespace {

@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "errors.hpp"
-#include "report.hpp"
+#include "findings.hpp"
 
 #if defined(__ELF__)
 #include <link.h>

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "engine.hpp"
-#include "report.hpp"
+#include "findings.hpp"
 
 namespace simt {
 namespace {

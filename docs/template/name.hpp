@@ -5,8 +5,8 @@
 
 #include <cuda_runtime.h>
 
-#include "input.hpp"
-#include "problem.hpp"
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
 
 /// The launcher of every version.
 using Apply = cudaError_t(const float* in, float* out, std::int64_t n, float factor,

@@ -1,6 +1,6 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
+#include "chapter/rows.hpp"
 #include "name.hpp"
-#include "rows.hpp"
 
 using namespace course;
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #ifdef SIMT
-#include "report.hpp"
+#include "findings.hpp"
 #endif
 
 namespace {

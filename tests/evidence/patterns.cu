@@ -15,7 +15,7 @@
 #include <vector>
 
 #ifdef SIMT
-#include "report.hpp"
+#include "findings.hpp"
 #endif
 
 namespace {

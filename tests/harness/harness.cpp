@@ -3,10 +3,10 @@
 // a table favours a version for the way it is launched, and what naive timing would have reported.
 #include <chrono>
 
-#include "anchors.hpp"
-#include "chapter.hpp"
-#include "check.hpp"
-#include "measure.hpp"
+#include "chapter/chapter.hpp"
+#include "device/cuda_check.hpp"
+#include "measure/anchors.hpp"
+#include "measure/measure.hpp"
 #include "timer.hpp"
 
 namespace harness {

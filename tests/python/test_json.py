@@ -1,4 +1,4 @@
-"""What common/json.cpp writes, read by Python: the sample document of Json.WritesSampleFile."""
+"""What common/program/json.cpp writes, read by Python: the sample document of Json.WritesSampleFile."""
 import json
 import math
 import os

@@ -59,7 +59,7 @@ def target_names():
              for file in root.glob("chapters/01_vector_add/demos/*.cu")]
     demos += ["01_vector_add_" + file.stem
               for file in root.glob("chapters/01_vector_add/[a-z]*.cu")]
-    names = ["00_first_steps", "01_vector_add", "01_vector_add_reference", "01_vector_add_test",
+    names = ["00_first_steps", "01_vector_add", "01_vector_add_test",
              "01_vector_add_mutant_no_guard"]
     return names + demos + ["01_vector_add_exercise_" + file.name[0]
                     for file in root.glob("chapters/01_vector_add/my/*.cu")]
@@ -788,7 +788,7 @@ class TestsRunTest(ScriptTest):
         self.run_script("tests/run", "1")
         self.assertTrue(any("-L ^ch01[.]" in call for call in self.calls()))
         self.assertFalse(any("-LE" in call for call in self.calls()))
-        self.assertTrue(any("--target 01_vector_add 01_vector_add_reference 01_vector_add_test" in
+        self.assertTrue(any("--target 01_vector_add 01_vector_add_test" in
                             call for call in self.calls()))
 
     def test_zero_tests_and_required_gpu_fail(self) -> None:

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "errors.hpp"
-#include "report.hpp"
+#include "findings.hpp"
 
 namespace simt_test {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "report.hpp"
+#include "findings.hpp"
 
 namespace {
 

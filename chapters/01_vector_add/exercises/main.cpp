@@ -1,8 +1,8 @@
 // The program behind an exercise: one file of yours, beside the version that it has to match or to
 // beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough:
 // by its rate on a GPU, by what is counted on the CPU backend.
-#include "exercise.hpp"
-#include "rows.hpp"
+#include "chapter/rows.hpp"
+#include "exercise/exercise.hpp"
 #include "vector_add.hpp"
 
 COURSE_LAUNCHERS(Add, (add), exercise, one_thread_per_element);

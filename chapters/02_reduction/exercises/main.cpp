@@ -1,9 +1,9 @@
 // The program behind an exercise: one file of yours, beside the version that it has to match or to
 // beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough:
 // by its rate on a GPU, by what is counted on the CPU backend.
-#include "exercise.hpp"
+#include "chapter/rows.hpp"
+#include "exercise/exercise.hpp"
 #include "reduction.hpp"
-#include "rows.hpp"
 
 COURSE_LAUNCHERS(Reduce<float>, (maximum), exercise);
 COURSE_LAUNCHERS(Reduce<float>, (sum), exercise, shared_memory, warp_shuffle, single_pass);

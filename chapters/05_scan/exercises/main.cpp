@@ -3,9 +3,9 @@
 // on a GPU, by what is counted on the CPU backend.
 #include <cstdlib>
 
-#include "exercise.hpp"
+#include "chapter/rows.hpp"
+#include "exercise/exercise.hpp"
 #include "problems.hpp"
-#include "rows.hpp"
 #include "scan.hpp"
 
 using course::Arguments;

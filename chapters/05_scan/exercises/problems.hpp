@@ -3,8 +3,8 @@
 /// The problems of exercises 2 and 3. Both have a dimension "distinct" beside n: how many different
 /// values their elements can have, 0 for 2^31. It chooses the family of inputs.
 
-#include "input.hpp"
-#include "problem.hpp"
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
 
 inline course::Input family_of(const course::Size& size) {
   switch (size["distinct"]) {

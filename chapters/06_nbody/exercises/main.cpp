@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exercise.hpp"
+#include "chapter/rows.hpp"
+#include "exercise/exercise.hpp"
 #include "nbody.hpp"
-#include "rows.hpp"
 
 COURSE_LAUNCHERS(AccelerateFloat, (accelerate), exercise, shared_tile, unrolled);
 

@@ -297,5 +297,4 @@ def runs(chapter: Chapter) -> int:
 
 
 def is_built(chapter: Chapter) -> bool:
-    return any(BUILD.glob(f"*/bin/{chapter.name}")) or any(
-        BUILD.glob(f"*/bin/{chapter.name}_reference"))
+    return any(BUILD.glob(f"*/bin/{chapter.name}"))

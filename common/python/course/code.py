@@ -36,10 +36,9 @@ def hash_of(path: Path, folder: Path) -> str:
             continue
         seen.add(file)
         text = file.read_text(encoding="utf-8")
-        text = INCLUDE.sub(lambda found: f'#include "{Path(found[1]).name}"', text)
-        digest.update("\0".join(tokens(text)).encode() + b"\0\0")
+        digest.update("\0".join(tokens(INCLUDE.sub("", text))).encode() + b"\0\0")
         if folder.resolve() in file.parents:
-            waiting += [found for name in INCLUDE.findall(file.read_text(encoding="utf-8"))
+            waiting += [found for name in INCLUDE.findall(text)
                         for found in [(file.parent / name).resolve()]
                         if folder.resolve() in found.parents]
     return digest.hexdigest()[:16]

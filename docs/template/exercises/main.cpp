@@ -1,7 +1,7 @@
 // The program behind an exercise: one file of yours, beside the version that it has to match.
-#include "exercise.hpp"
+#include "chapter/rows.hpp"
+#include "exercise/exercise.hpp"
 #include "name.hpp"
-#include "rows.hpp"
 
 COURSE_LAUNCHERS(Apply, (apply), exercise, first);
 

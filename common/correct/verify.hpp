@@ -1,0 +1,66 @@
+#pragma once
+/// \file
+/// The correctness check of one version on one problem, as the tests run it.
+
+#include <string>
+#include <vector>
+
+#include "chapter/chapter.hpp"
+#include "count/model.hpp"
+#include "device/buffer.hpp"
+#include "device/device.hpp"
+
+namespace course {
+
+/// The expected outputs of a problem, or of the sample that it names, on the device.
+class References {
+ public:
+  References(const Problem& problem, cudaStream_t stream);
+  /// Empty if all outputs are right, otherwise one line about the first wrong array.
+  std::string mismatch(const Arguments& arguments, double* largest_error = nullptr) const;
+
+ private:
+  std::vector<Array> outputs_;
+  std::vector<Tolerance> tolerances_;
+  std::vector<Buffer> values_;
+  std::vector<Buffer> samples_;  // empty buffers where all elements are compared
+  std::vector<std::int64_t> counts_;
+};
+
+/// Device memory for one launch of a version on a problem, in buffers of exactly the right size:
+/// filled inputs, outputs, a workspace with arbitrary contents.
+class DeviceArrays {
+ public:
+  DeviceArrays(const Version& version, const Problem& problem, cudaStream_t stream);
+  const Arguments& arguments() const { return arguments_; }
+  void poison_outputs();
+  /// Empty, or the name of the first input that does not hold any more what it held at first.
+  std::string changed_input() const;
+
+ private:
+  std::vector<Array> arrays_;  // of the inputs
+  Input input_;
+  std::vector<Buffer> inputs_, outputs_;
+  Buffer workspace_;
+  Arguments arguments_;
+};
+
+struct Outcome {
+  enum State { passed, failed, skipped } state = passed;
+  std::string why;
+  std::vector<Finding> findings = {};  ///< of the CPU backend's checkers: then it failed, too
+};
+
+/// What a launcher's error means for the version: "not written yet", or the error described.
+std::string failure_text(cudaError_t error);
+
+/// Why a version cannot run here: "needs compute capability 9.0", "did not compile", ...; empty if
+/// it can.
+std::string missing(const Version& version, const Problem& problem, const Device& device);
+
+/// Two launches on one workspace with arbitrary contents, in buffers of exactly the right size,
+/// outputs poisoned before and compared after each, inputs compared at the end: a version must not
+/// write to them.
+Outcome verify(const Version& version, const Problem& problem, const Device& device);
+
+}  // namespace course

@@ -1,0 +1,68 @@
+#pragma once
+/// \file
+/// What the CPU backend counted in one launch of a version, and the table that shows it.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "chapter/chapter.hpp"
+
+namespace course {
+
+/// Accesses of one kind: warp instructions, and what they took together.
+struct Requests {
+  std::uint64_t requests = 0;
+  std::uint64_t units = 0;  ///< global memory: sectors of 32 bytes; shared memory: wavefronts
+  std::uint64_t words = 0;  ///< the requests, each times the 4-byte words of a lane: 4 for a float4
+};
+
+/// Counts of one call of a launcher, all its kernels together, and of each kernel.
+struct Model {
+  std::string kernel;  ///< of the parts: its name
+  std::vector<Model> parts;
+  Requests global_loads, global_stores, global_atomics;
+  Requests shared_loads, shared_stores, shared_atomics;
+  std::uint64_t warps = 0;
+  std::uint64_t barriers = 0;    ///< each warp counts its own
+  std::uint64_t warp_steps = 0;  ///< basic blocks that warps executed
+  std::uint64_t lane_steps = 0;  ///< the same, times the lanes active in each
+  bool exact = true;             ///< false: some lanes could not be grouped with certainty
+  std::string report;            ///< the counts of every source line, as text
+};
+
+/// A mistake that the CPU backend saw, though the result may be right.
+struct Finding {
+  std::string kind;  ///< "race", "bounds", ...
+  std::string text;  ///< one line
+};
+
+/// A rate that was measured on a GPU, and is kept in the chapter's results/.
+struct RecordedRate {
+  const char* study;
+  const char* version;
+  std::int64_t axis;  ///< value of the study's axis, 0 in studies without one
+  double rate;
+};
+struct Record {
+  const char* gpu;
+  const char* date;
+  const char* commit;
+  std::vector<RecordedRate> rates;
+};
+/// Generated from results/ while a chapter is built for the CPU backend; null if there are none.
+__attribute__((weak)) const Record& recorded();
+
+/// Calls `launch` and takes what the backend counted meanwhile; the kernels have run when it
+/// returns.
+Model counts_during(const std::function<void()>& launch);
+
+struct Result;
+/// Lines of at most 80 columns.
+std::string model_header(const Study& study, const std::string& unit);
+std::string model_row(const Study& study, const Result& result);
+/// What the columns mean, if there were counts, and where the recorded rates come from.
+std::string model_footer(bool counted);
+
+}  // namespace course

@@ -1,0 +1,33 @@
+#pragma once
+/// \file
+/// What an exercise allows the CPU backend to count, which has no times to judge by.
+
+#include <cstdint>
+#include <string>
+
+#include "count/model.hpp"
+
+namespace course {
+
+/// The most that may be counted in one launch of a version: averages over its requests, its blocks
+/// or its elements. 0: not judged.
+struct MostCounted {
+  /// Sectors per request to global memory, for a lane's access of 4 bytes. Accesses of 8 and 16
+  /// bytes may take two and four times as many: they move as many bytes more.
+  double load_sectors = 0, store_sectors = 0;
+  /// Wavefronts per request to shared memory, for a lane's access of 4 bytes, as above.
+  double read_wavefronts = 0, write_wavefronts = 0;
+  /// Bytes that loads and stores of global memory move, 32 for each sector, per element of the
+  /// first input.
+  double bytes_per_element = 0;
+  double barriers_per_block = 0;  ///< in the kernel that has most of them
+
+  bool any() const;
+};
+
+/// Empty, or the first finding with what was counted and what would do: "uncoalesced: 32 sectors
+/// per load request, 4 would do". A thousandth too many is an edge of an array, and no finding.
+/// Asynchronous copies are not counted.
+std::string too_many(const MostCounted& most, const Model& counts, std::int64_t elements);
+
+}  // namespace course

@@ -1,0 +1,49 @@
+#include "exercise/exercise.hpp"
+
+#include <cstdio>
+
+#include "correct/verify.hpp"
+#include "device/cuda_check.hpp"
+#include "device/device.hpp"
+
+namespace course {
+
+int not_yet(const std::string& why) {
+  std::printf("NOT YET: %s\n", why.c_str());
+  return 1;
+}
+
+namespace {
+
+int check_and_judge(const Exercise& exercise, const Options& options) {
+  const Device device = open_device(options.device);
+  std::printf("%s, exercise %d, on %s\n", exercise.chapter.c_str(), exercise.number,
+              device.name.c_str());
+  if (!exercise.yours.launch) {
+    return not_yet("the starter's function is missing from namespace exercise");
+  }
+  for (const Size& size : exercise.test_sizes) {
+    for (const Input input : {Input::integers, Input::random}) {
+      const auto problem = exercise.make(size, options.seed, input);
+      const Outcome outcome = verify(exercise.yours, *problem, device);
+      if (outcome.state != Outcome::passed) {
+        return not_yet((outcome.why == "not written yet" ? "" : "wrong at " + size.text() + ": ") +
+                       outcome.why);
+      }
+    }
+  }
+  std::printf("right at all %zu sizes\n", exercise.test_sizes.size());
+  if (options.check_only) {
+    return exercise.asks_for_speed() ? not_yet("right; --check leaves out how fast it is") : 0;
+  }
+  return judge_speed(exercise, options, device);
+}
+
+}  // namespace
+
+int run_exercise(int argc, char** argv, const Exercise& exercise) {
+  return run_reporting_errors(exercise.chapter,
+                              [&] { return check_and_judge(exercise, parse_options(argc, argv)); });
+}
+
+}  // namespace course

@@ -1,0 +1,44 @@
+#pragma once
+/// \file
+/// The program behind an exercise of a chapter.
+
+#include <string>
+#include <vector>
+
+#include "chapter/chapter.hpp"
+#include "count/most_counted.hpp"
+#include "device/device.hpp"
+#include "measure/anchors.hpp"
+#include "program/options.hpp"
+
+namespace course {
+
+struct Exercise {
+  std::string chapter;
+  int number = 0;
+  MakeProblem make;
+  Version yours, reference;      ///< the learner's version, and the one it is compared with
+  std::vector<Size> test_sizes;  ///< checked, in order
+  Size size;                     ///< measured
+  /// On a GPU: yours must reach this many times the reference's rate. 0: no rate is asked.
+  double least_ratio = 0;
+  /// On the CPU backend: what may be counted at the last of the test sizes.
+  MostCounted most;
+  /// What no count shows, and the rate depends on: "loads in flight". The CPU backend then still
+  /// refuses by `most`, but leaves it to a GPU to pass. Empty: the counts decide.
+  std::string unseen;
+
+  bool asks_for_speed() const { return least_ratio > 0 || most.any(); }
+};
+
+/// Checks the learner's version on every size, then how fast it is: measures both versions in turn
+/// and prints the table, or, on the CPU backend, counts. One last line: PASSED, or NOT YET with the
+/// reason. Returns 0 only for PASSED; 3 on the CPU backend for a version that is right and that
+/// only a GPU can pass.
+int run_exercise(int argc, char** argv, const Exercise& exercise);
+
+/// Its parts. Each backend links its own judge_speed().
+int not_yet(const std::string& why);
+int judge_speed(const Exercise& exercise, const Options& options, const Device& device);
+
+}  // namespace course

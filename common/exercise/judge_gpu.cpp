@@ -1,0 +1,59 @@
+// The second half of an exercise on a GPU: is the learner's version fast enough?
+#include <cstdio>
+
+#include "exercise/exercise.hpp"
+#include "measure/measure.hpp"
+#include "program/report.hpp"
+#include "program/sizes.hpp"
+
+namespace course {
+namespace {
+
+Result measured_result(const Row& row) {
+  Result result;
+  result.version = row.version().id;
+  result.size = row.problem().size();
+  result.seconds = row.seconds();
+  result.work = row.problem().work();
+  result.verified = true;
+  return result;
+}
+
+/// The exercise's size, or the largest that fits.
+Size size_here(const Exercise& exercise, const Device& device) {
+  const std::int64_t free = free_device_bytes();
+  return fitting(exercise.size, [&](const Size& size) {
+    return size.dimensions[0].second <= 1024 ||
+           Sets::bytes_needed(*exercise.make(size, 1, Input::random), device.l2_bytes) <= free / 2;
+  });
+}
+
+}  // namespace
+
+int judge_speed(const Exercise& exercise, const Options& options, const Device& device) {
+  Bench bench(device);
+  const auto problem = exercise.make(size_here(exercise, device), options.seed, Input::random);
+  auto sets = std::make_shared<Sets>(*problem, device.l2_bytes, bench.stream());
+  std::vector<std::unique_ptr<Row>> rows;
+  for (const Version* version : {&exercise.reference, &exercise.yours}) {
+    rows.push_back(std::make_unique<Row>(*version, *problem, sets, bench));
+    rows.back()->prepare(Plan{});
+  }
+  measure_in_turn(rows, Plan{}, [](int, int) { return true; });
+  Study study;
+  std::fputs(table_header(study, problem->work().unit).c_str(), stdout);
+  const Result reference = measured_result(*rows[0]), yours = measured_result(*rows[1]);
+  std::fputs(table_row(study, reference, 0).c_str(), stdout);
+  std::fputs(table_row(study, yours, reference.rate()).c_str(), stdout);
+  const double ratio = yours.rate() / reference.rate();
+  if (ratio < exercise.least_ratio) {
+    char why[120];
+    std::snprintf(why, sizeof why, "%.2fx of %s, and it takes %.2fx", ratio,
+                  reference.version.c_str(), exercise.least_ratio);
+    return not_yet(why);
+  }
+  std::printf("PASSED\n");
+  return 0;
+}
+
+}  // namespace course

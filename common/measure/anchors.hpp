@@ -1,0 +1,40 @@
+#pragma once
+/// \file
+/// The problems behind the anchors: what the memory of this GPU can do, measured with kernels that
+/// do nothing else.
+
+#include "chapter/chapter.hpp"
+
+namespace course {
+
+/// Copies size["n"] floats.
+class CopyProblem : public Problem {
+ public:
+  using Problem::Problem;
+  std::vector<Array> inputs() const override { return {{"in", n(), Type::f32, seed()}}; }
+  std::vector<Array> outputs() const override { return {{"out", n(), Type::f32}}; }
+  double bytes_read() const override { return 4.0 * static_cast<double>(n()); }
+  double bytes_written() const override { return bytes_read(); }
+  void expected(int output, double* values) const override;
+  Tolerance tolerance(int) const override { return {0, 0, true}; }
+};
+
+/// Reads size["n"] floats and writes nothing: its output is empty.
+class ReadProblem : public CopyProblem {
+ public:
+  using CopyProblem::CopyProblem;
+  std::vector<Array> outputs() const override { return {{"out", 0, Type::f32}}; }
+  double bytes_written() const override { return 0; }
+  void expected(int, double*) const override {}
+};
+
+/// cudaMemcpyAsync from device to device: what a user would pick to copy. Measured by plain
+/// launches: as a node of a graph it runs on the copy engine, which is slower
+/// (docs/how_we_measure.md).
+Version memcpy_version(const std::string& id, Role role);
+/// The course's own copies and read, for studies that show them as rows.
+Version copy_version(const std::string& id, Role role);
+Version bulk_copy_version(const std::string& id, Role role);
+Version read_version(const std::string& id, Role role);
+
+}  // namespace course

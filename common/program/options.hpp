@@ -1,0 +1,43 @@
+#pragma once
+/// \file
+/// The command line of a chapter's program.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "chapter/problem.hpp"
+
+namespace course {
+
+struct Options {
+  bool help = false, list = false, check_only = false, record = false, model = false;
+  std::vector<std::string> only;     ///< version ids, or their numbers without leading zeros
+  std::vector<std::string> studies;  ///< empty: "sequence"
+  std::vector<std::vector<std::int64_t>>
+      sizes;  ///< each one value a dimension; empty: the study's own
+  std::string json, label, commit, source_hash;
+  std::map<std::string, std::string> code;  ///< hash of each file that a version is written in
+  std::int64_t profile = 0;                 ///< launches for a profiler; 0: off
+  std::uint64_t seed = 1;
+  int device = 0;
+};
+
+/// Parses argv[1..]. \throws Error with exit code 2 and one line that names the argument.
+Options parse_options(int argc, const char* const* argv);
+
+/// "3,5-7" -> {"3", "5", "6", "7"}; names stay as they are. \throws Error as above.
+std::vector<std::string> parse_selection(const std::string& text);
+
+/// "2^28", "16M" (K, M, G are powers of two), "1000003", "8192x8192". \throws Error as above.
+std::vector<std::int64_t> parse_size(const std::string& text);
+
+/// True if a version id such as "03_grid_stride" is asked for by "3", "03", "03_grid_stride" or
+/// "grid_stride".
+bool selects(const std::vector<std::string>& selection, const std::string& id);
+
+/// The text of --help.
+std::string usage(const std::string& program);
+
+}  // namespace course

@@ -1,0 +1,48 @@
+#pragma once
+/// \file
+/// At which size does a row run? All that decides it: the study, the command line, what the version
+/// takes, what fits into memory, and what would take too long.
+
+#include <functional>
+#include <vector>
+
+#include "chapter/chapter.hpp"
+#include "program/options.hpp"
+
+namespace course {
+
+/// The sizes that a study runs at if the command line does not say. On the CPU backend those of
+/// cpu_sizes, or the measured ones made smaller().
+std::vector<Size> own_sizes(const Study& study);
+
+/// The study's sizes, with those of the command line over their leading dimensions.
+/// \throws Error for a --size of too many dimensions.
+std::vector<Size> sizes_of(const Study& study, const Options& options);
+
+/// The size with n a quarter, or each side of a matrix half, as large.
+Size smaller(Size size);
+
+/// The size with n cut to the largest that the version can take.
+Size within_limit(const Version& version, Size size);
+
+/// The size at which a version's row runs: the asked one or, where no plot compares sizes, at most
+/// the largest n that the version can take.
+Size size_for(const Study& study, const Version& version, const Size& asked);
+
+/// The asked size or, where it does not fit, the first that does of those with a first dimension of
+/// a half, a quarter, ... as large.
+Size fitting(const Size& asked, const std::function<bool(const Size&)>& fits);
+
+/// What fast_enough() asks about a version: at a size, the bytes and the work of its problem, the
+/// seconds of one launch, and whether the size has a meaning for it.
+struct Pace {
+  std::function<double(const Size&)> bytes, work, seconds;
+  std::function<bool(const Size&)> takes;
+};
+
+/// The asked size, unless one launch would take more than `slow` seconds: then the largest of its
+/// smaller() ones that does not. Climbs from a small size, because the time of a small launch says
+/// little about a large one. `at_asked`: the seconds that it expects there; 0: not more than slow.
+Size fast_enough(const Size& asked, double slow, const Pace& pace, double* at_asked);
+
+}  // namespace course
