@@ -12,7 +12,7 @@
 #include "contract.hpp"
 #include "device/buffer.hpp"
 #include "device/cuda_check.hpp"
-#include "device/device_ops.hpp"
+#include "kernels/device_ops.hpp"
 #ifdef SIMT
 #include "simt/findings.hpp"
 #endif

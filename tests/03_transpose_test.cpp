@@ -12,7 +12,7 @@
 #include "contract.hpp"
 #include "device/buffer.hpp"
 #include "device/cuda_check.hpp"
-#include "device/device_ops.hpp"
+#include "kernels/device_ops.hpp"
 #include "transpose.hpp"
 
 // Version 10 with all its arguments, which its rows do not use.

@@ -16,13 +16,13 @@
 #include <utility>
 #include <vector>
 
+#include "chapter/error.hpp"
 #include "chapter/input.hpp"
+#include "chapter/sizes.hpp"
 #include "correct/verify.hpp"
 #include "device/buffer.hpp"
 #include "device/cuda_check.hpp"
 #include "device/device.hpp"
-#include "program/error.hpp"
-#include "program/sizes.hpp"
 #ifdef SIMT
 #include "simt/findings.hpp"
 #endif

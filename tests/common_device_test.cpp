@@ -10,12 +10,13 @@
 #include <sstream>
 
 #include "chapter/input.hpp"
+#include "chapter/sizes.hpp"
 #include "count/most_counted.hpp"
-#include "device/device_ops.hpp"
 #include "error_of.hpp"
+#include "kernels/device_ops.hpp"
+#include "program/model_table.hpp"
 #include "program/report.hpp"
 #include "program/run.hpp"
-#include "program/sizes.hpp"
 
 namespace {
 

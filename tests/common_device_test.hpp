@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "chapter_test.hpp"
-#include "correct/comparators.hpp"
 #include "device/buffer.hpp"
 #include "device/cuda_check.hpp"
+#include "kernels/comparators.hpp"
 #include "measure/anchors.hpp"
 
 using course::Arguments;

@@ -19,10 +19,11 @@
 #include <string>
 #include <vector>
 
+#include "chapter/error.hpp"
 #include "chapter/input.hpp"
 #include "chapter/problem.hpp"
+#include "chapter/selection.hpp"
 #include "error_of.hpp"
-#include "program/error.hpp"
 #include "program/json.hpp"
 #include "program/options.hpp"
 

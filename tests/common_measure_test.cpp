@@ -6,7 +6,7 @@
 
 #include "chapter/input.hpp"
 #include "common_device_test.hpp"
-#include "device/device_ops.hpp"
+#include "kernels/device_ops.hpp"
 #include "measure/measure.hpp"
 #include "timer.hpp"
 

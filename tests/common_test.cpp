@@ -15,7 +15,7 @@
 
 #include "chapter/input.hpp"
 #include "chapter/problem.hpp"
-#include "correct/comparators.hpp"
+#include "kernels/comparators.hpp"
 #include "measure/statistics.hpp"
 
 namespace {

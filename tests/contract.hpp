@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "chapter/sizes.hpp"
 #include "chapter_test.hpp"
-#include "program/sizes.hpp"
 
 namespace course_test {
 

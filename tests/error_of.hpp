@@ -2,7 +2,7 @@
 /// \file
 /// Catching what common/ throws.
 
-#include "program/error.hpp"
+#include "chapter/error.hpp"
 
 /// The error that a call throws; exit code 0 and an empty line if it throws none.
 template <class F>

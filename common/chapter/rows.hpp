@@ -10,7 +10,7 @@
 
 #include "chapter/chapter.hpp"
 #include "chapter/launchers.hpp"
-#include "program/options.hpp"
+#include "chapter/selection.hpp"
 
 namespace course {
 

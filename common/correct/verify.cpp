@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "chapter/sizes.hpp"
 #include "device/cuda_check.hpp"
-#include "device/device_ops.hpp"
-#include "program/sizes.hpp"
+#include "kernels/device_ops.hpp"
 #ifdef SIMT
 #include "simt/findings.hpp"
 #endif

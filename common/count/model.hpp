@@ -1,13 +1,11 @@
 #pragma once
 /// \file
-/// What the CPU backend counted in one launch of a version, and the table that shows it.
+/// What the CPU backend counted in one launch of a version.
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
-
-#include "chapter/chapter.hpp"
 
 namespace course {
 
@@ -38,31 +36,8 @@ struct Finding {
   std::string text;  ///< one line
 };
 
-/// A rate that was measured on a GPU, and is kept in the chapter's results/.
-struct RecordedRate {
-  const char* study;
-  const char* version;
-  std::int64_t axis;  ///< value of the study's axis, 0 in studies without one
-  double rate;
-};
-struct Record {
-  const char* gpu;
-  const char* date;
-  const char* commit;
-  std::vector<RecordedRate> rates;
-};
-/// Generated from results/ while a chapter is built for the CPU backend; null if there are none.
-__attribute__((weak)) const Record& recorded();
-
 /// Calls `launch` and takes what the backend counted meanwhile; the kernels have run when it
 /// returns.
 Model counts_during(const std::function<void()>& launch);
-
-struct Result;
-/// Lines of at most 80 columns.
-std::string model_header(const Study& study, const std::string& unit);
-std::string model_row(const Study& study, const Result& result);
-/// What the columns mean, if there were counts, and where the recorded rates come from.
-std::string model_footer(bool counted);
 
 }  // namespace course

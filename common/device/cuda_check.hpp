@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "program/error.hpp"
+#include "chapter/error.hpp"
 
 namespace course {
 

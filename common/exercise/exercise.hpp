@@ -17,10 +17,10 @@ struct Exercise {
   std::string chapter;
   int number = 0;
   MakeProblem make;
-  Version yours, reference;      ///< the learner's version, and the one it is compared with
+  Version yours, compared;       ///< the learner's version, and the one it is compared with
   std::vector<Size> test_sizes;  ///< checked, in order
   Size size;                     ///< measured
-  /// On a GPU: yours must reach this many times the reference's rate. 0: no rate is asked.
+  /// On a GPU: yours must reach this many times the other's rate. 0: no rate is asked.
   double least_ratio = 0;
   /// On the CPU backend: what may be counted at the last of the test sizes.
   MostCounted most;

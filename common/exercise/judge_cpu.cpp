@@ -37,7 +37,7 @@ int judge_speed(const Exercise& exercise, const Options& options, const Device&)
   if (exercise.least_ratio == 0) return passed();
   char rate[120];
   std::snprintf(rate, sizeof rate, "%.2fx of %s", exercise.least_ratio,
-                exercise.reference.id.c_str());
+                exercise.compared.id.c_str());
   if (counted && exercise.most.any() && exercise.unseen.empty()) {
     std::printf("and by its counts fast; on a GPU time decides: it takes %s\n", rate);
     return passed();

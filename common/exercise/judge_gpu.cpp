@@ -1,10 +1,10 @@
 // The second half of an exercise on a GPU: is the learner's version fast enough?
 #include <cstdio>
 
+#include "chapter/sizes.hpp"
 #include "exercise/exercise.hpp"
 #include "measure/measure.hpp"
 #include "program/report.hpp"
-#include "program/sizes.hpp"
 
 namespace course {
 namespace {
@@ -35,21 +35,21 @@ int judge_speed(const Exercise& exercise, const Options& options, const Device& 
   const auto problem = exercise.make(size_here(exercise, device), options.seed, Input::random);
   auto sets = std::make_shared<Sets>(*problem, device.l2_bytes, bench.stream());
   std::vector<std::unique_ptr<Row>> rows;
-  for (const Version* version : {&exercise.reference, &exercise.yours}) {
+  for (const Version* version : {&exercise.compared, &exercise.yours}) {
     rows.push_back(std::make_unique<Row>(*version, *problem, sets, bench));
     rows.back()->prepare(Plan{});
   }
   measure_in_turn(rows, Plan{}, [](int, int) { return true; });
   Study study;
   std::fputs(table_header(study, problem->work().unit).c_str(), stdout);
-  const Result reference = measured_result(*rows[0]), yours = measured_result(*rows[1]);
-  std::fputs(table_row(study, reference, 0).c_str(), stdout);
-  std::fputs(table_row(study, yours, reference.rate()).c_str(), stdout);
-  const double ratio = yours.rate() / reference.rate();
+  const Result compared = measured_result(*rows[0]), yours = measured_result(*rows[1]);
+  std::fputs(table_row(study, compared, 0).c_str(), stdout);
+  std::fputs(table_row(study, yours, compared.rate()).c_str(), stdout);
+  const double ratio = yours.rate() / compared.rate();
   if (ratio < exercise.least_ratio) {
     char why[120];
     std::snprintf(why, sizeof why, "%.2fx of %s, and it takes %.2fx", ratio,
-                  reference.version.c_str(), exercise.least_ratio);
+                  compared.version.c_str(), exercise.least_ratio);
     return not_yet(why);
   }
   std::printf("PASSED\n");

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "chapter/input.hpp"
-#include "device/device_ops.hpp"
+#include "kernels/device_ops.hpp"
 
 namespace course {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "program/error.hpp"
+#include "chapter/error.hpp"
 
 namespace course {
 namespace {

@@ -27,15 +27,8 @@ struct Options {
 /// Parses argv[1..]. \throws Error with exit code 2 and one line that names the argument.
 Options parse_options(int argc, const char* const* argv);
 
-/// "3,5-7" -> {"3", "5", "6", "7"}; names stay as they are. \throws Error as above.
-std::vector<std::string> parse_selection(const std::string& text);
-
 /// "2^28", "16M" (K, M, G are powers of two), "1000003", "8192x8192". \throws Error as above.
 std::vector<std::int64_t> parse_size(const std::string& text);
-
-/// True if a version id such as "03_grid_stride" is asked for by "3", "03", "03_grid_stride" or
-/// "grid_stride".
-bool selects(const std::vector<std::string>& selection, const std::string& id);
 
 /// The text of --help.
 std::string usage(const std::string& program);

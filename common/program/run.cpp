@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "chapter/error.hpp"
+#include "chapter/selection.hpp"
 #include "correct/verify.hpp"
-#include "program/error.hpp"
 #include "program/json.hpp"
 
 namespace course {
@@ -138,7 +139,8 @@ int run(int argc, char** argv, const Chapter& chapter) {
     }
     std::vector<Study> studies = selected_studies(chapter, options);
     select_versions(studies, options);
-    for (const Study& study : studies) sizes_of(study, options);  // reports a bad size at once
+    for (const Study& study : studies)
+      sizes_of(study, options.sizes);  // reports a bad size at once
     std::signal(SIGINT, on_interrupt);
     if (!options.json.empty()) check_writable(options.json);
     return run_studies(chapter, options, studies);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "chapter/chapter.hpp"
+#include "chapter/sizes.hpp"
 #include "program/report.hpp"
-#include "program/sizes.hpp"
 
 namespace course {
 

@@ -5,6 +5,7 @@
 
 #include "correct/verify.hpp"
 #include "device/cuda_check.hpp"
+#include "program/model_table.hpp"
 #include "program/run.hpp"
 #include "simt/findings.hpp"
 
@@ -78,7 +79,7 @@ Result CpuRun::run_version(const Study& study, const Version& version, const Siz
 }
 
 void CpuRun::run_study(const Study& study) {
-  const std::vector<Size> sizes = sizes_of(study, report_.options);
+  const std::vector<Size> sizes = sizes_of(study, report_.options.sizes);
   if (study.versions.empty() || sizes.empty()) return;
   const auto problem = study.make(sizes.front(), report_.options.seed, Input::random);
   std::printf("\n%s%s\n", study.title.c_str(),
@@ -106,7 +107,7 @@ void CpuRun::run_study(const Study& study) {
 /// Plain launches for a profiler or a debugger: no checks.
 void CpuRun::profile(const std::vector<Study>& studies) {
   for (const Study& study : studies) {
-    for (const Size& asked : sizes_of(study, report_.options)) {
+    for (const Size& asked : sizes_of(study, report_.options.sizes)) {
       for (const Version& version : study.versions) {
         const Size size = size_for(study, version, asked);
         if (version.takes && !version.takes(size)) continue;
@@ -132,7 +133,7 @@ int CpuRun::run(const std::vector<Study>& studies) {
     std::printf("built with COURSE_CPU_CHECKS=OFF: results are compared, nothing is counted\n");
   }
   for (const Study& study : studies) {
-    for (const Size& size : sizes_of(study, report_.options)) check_fits(study, size);
+    for (const Size& size : sizes_of(study, report_.options.sizes)) check_fits(study, size);
   }
   if (report_.options.profile > 0) {
     profile(studies);

@@ -5,7 +5,7 @@
 
 #include "correct/verify.hpp"
 #include "device/cuda_check.hpp"
-#include "device/device_ops.hpp"
+#include "kernels/device_ops.hpp"
 #include "measure/anchors.hpp"
 #include "measure/measure.hpp"
 #include "program/run.hpp"
@@ -352,7 +352,7 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
 
 void ChapterRun::run_study(const Study& study) {
   if (study.versions.empty()) return;
-  const std::vector<Size> sizes = sizes_of(study, options_);
+  const std::vector<Size> sizes = sizes_of(study, options_.sizes);
   const auto problem = study.make(sizes.front(), options_.seed, Input::random);
   std::printf("\n%s%s\n", study.title.c_str(),
               sizes.size() == 1 ? (", " + sizes.front().text()).c_str() : "");
@@ -374,7 +374,7 @@ void ChapterRun::run_study(const Study& study) {
 /// Plain launches for a profiler to look at: no checks, no timing, no anchors.
 void ChapterRun::profile(const std::vector<Study>& studies) {
   for (const Study& study : studies) {
-    for (const Size& asked : sizes_of(study, options_)) {
+    for (const Size& asked : sizes_of(study, options_.sizes)) {
       for (const Version& version : study.versions) {
         const Size size = size_for(study, version, asked);
         const auto problem = make(study, version, size);
@@ -393,7 +393,7 @@ void ChapterRun::profile(const std::vector<Study>& studies) {
 int ChapterRun::run(const std::vector<Study>& studies) {
   heading();
   for (const Study& study : studies) {  // a size that does not fit is reported before anything runs
-    for (const Size& size : sizes_of(study, options_)) fitting(study, size);
+    for (const Size& size : sizes_of(study, options_.sizes)) fitting(study, size);
   }
   if (options_.profile > 0) {
     profile(studies);

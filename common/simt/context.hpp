@@ -1,24 +1,14 @@
 #pragma once
 /// \file
-/// Switching between stacks. x86-64: eleven instructions of our own. Elsewhere Boost.Context
-/// (SIMT_SWITCH_BOOST, 5 ns) or ucontext (SIMT_SWITCH_UCONTEXT, 240 ns, because it saves the signal
-/// mask by a system call).
+/// Switching between stacks. x86-64: eleven instructions of our own. Elsewhere, or where
+/// SIMT_SWITCH_UCONTEXT is defined: ucontext (240 ns, because it saves the signal mask by a system
+/// call).
 
 #include <cstddef>
 
-#if !defined(SIMT_SWITCH_BOOST) && !defined(SIMT_SWITCH_UCONTEXT)
-#if defined(__x86_64__) && defined(__ELF__)
+#if defined(__x86_64__) && defined(__ELF__) && !defined(SIMT_SWITCH_UCONTEXT)
 #define SIMT_SWITCH_X86_64 1
-#elif __has_include(<boost/context/detail/fcontext.hpp>)
-#define SIMT_SWITCH_BOOST 1
 #else
-#define SIMT_SWITCH_UCONTEXT 1
-#endif
-#endif
-
-#if defined(SIMT_SWITCH_BOOST)
-#include <boost/context/detail/fcontext.hpp>
-#elif defined(SIMT_SWITCH_UCONTEXT)
 #include <ucontext.h>
 #endif
 
@@ -69,34 +59,6 @@ inline void prefetch_stack(const Context& context) {
   __builtin_prefetch(static_cast<char*>(context.stack_pointer) + 64);
   __builtin_prefetch(static_cast<char*>(context.stack_pointer) + 128);
 }
-
-#elif defined(SIMT_SWITCH_BOOST)
-
-constexpr const char* switch_name = "Boost.Context";
-namespace boost_context = boost::context::detail;
-struct Context {
-  boost_context::fcontext_t handle = nullptr;
-  Entry entry = nullptr;
-};
-/// Whoever is switched to keeps the handle of whoever it came from.
-inline void keep_handle(boost_context::transfer_t transfer) {
-  static_cast<Context**>(transfer.data)[0]->handle = transfer.fctx;
-}
-inline void switch_context(Context& from, Context& to) {
-  Context* pair[2] = {&from, &to};
-  keep_handle(boost_context::jump_fcontext(to.handle, pair));
-}
-inline void make_context(Context& context, char* stack, std::size_t bytes, Entry entry) {
-  context.entry = entry;
-  context.handle =
-      boost_context::make_fcontext(stack + bytes, bytes, [](boost_context::transfer_t transfer) {
-        const Entry start = static_cast<Context**>(transfer.data)[1]->entry;
-        keep_handle(transfer);
-        start();
-      });
-}
-
-inline void prefetch_stack(const Context&) {}
 
 #else
 

@@ -10,8 +10,8 @@ cmake_policy(PUSH)
 cmake_policy(VERSION 3.21)  # among others CMP0116: a depfile's paths are relative to the build folder
 
 set(SIMT_SWITCH "" CACHE STRING
-  "how to change from one CUDA thread to the next: empty for the fastest, ucontext or boost")
-set_property(CACHE SIMT_SWITCH PROPERTY STRINGS "" ucontext boost)
+  "how to change from one CUDA thread to the next: empty for the fastest, or ucontext")
+set_property(CACHE SIMT_SWITCH PROPERTY STRINGS "" ucontext)
 find_package(Python3 3.8 REQUIRED COMPONENTS Interpreter)
 set(SIMT_PYTHON "${Python3_EXECUTABLE}" CACHE INTERNAL "runs rewrite.py")
 
@@ -25,8 +25,8 @@ function(simt_add_library)
     return()
   endif()
   set(here "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
-  if(NOT SIMT_SWITCH MATCHES "^(ucontext|boost)?$")
-    message(FATAL_ERROR "SIMT_SWITCH is '${SIMT_SWITCH}': it can be empty, ucontext or boost")
+  if(NOT SIMT_SWITCH MATCHES "^(ucontext)?$")
+    message(FATAL_ERROR "SIMT_SWITCH is '${SIMT_SWITCH}': it can be empty or ucontext")
   endif()
   find_package(Threads REQUIRED)
 
@@ -44,13 +44,6 @@ function(simt_add_library)
   target_link_libraries(simt PUBLIC ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS})
   if(SIMT_SWITCH STREQUAL "ucontext")
     target_compile_definitions(simt PRIVATE SIMT_SWITCH_UCONTEXT)
-  elseif(SIMT_SWITCH STREQUAL "boost")
-    find_library(SIMT_BOOST_CONTEXT boost_context)
-    if(NOT SIMT_BOOST_CONTEXT)
-      message(FATAL_ERROR "SIMT_SWITCH=boost, but boost_context was not found: install it, or use SIMT_SWITCH=ucontext")
-    endif()
-    target_compile_definitions(simt PRIVATE SIMT_SWITCH_BOOST)
-    target_link_libraries(simt PUBLIC "${SIMT_BOOST_CONTEXT}")
   endif()
 
   # Sibling calls would hide the caller's line from the engine.

@@ -174,7 +174,7 @@ class Reading(Folder):
             tables.read_table(path)
 
     def test_helpers_exist(self):
-        text = "".join(f.read_text() for f in (ROOT / "common").glob("*.cu"))
+        text = "".join(f.read_text() for f in (ROOT / "common").rglob("*.cu"))
         kernels = set(re.findall(r"__global__ void (?:__launch_bounds__\(\w+\) )?(\w+)\(", text))
         self.assertLessEqual(set(ncu.HELPERS), kernels)
 

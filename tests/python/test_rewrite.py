@@ -18,7 +18,7 @@ sys.path.insert(0, str(SIMT))
 import rewrite  # noqa: E402
 
 # Inline PTX without a body of its own for the CPU backend.
-NEEDS_A_GPU = {"common/measure/bulk_copy.cu", "common/measure/spin.cu", "chapters/01_vector_add/80_limit.cu"}
+NEEDS_A_GPU = {"common/kernels/bulk_copy.cu", "common/kernels/spin.cu", "chapters/01_vector_add/80_limit.cu"}
 
 # All that other people's code does at once. It compiles with nvcc, too.
 TORTURE = r'''

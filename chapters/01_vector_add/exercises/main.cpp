@@ -13,8 +13,8 @@ int main(int argc, char** argv) {
   exercise.number = EXERCISE;
   exercise.make = course::make_problem<VectorAdd>();
   exercise.yours = course::row("yours", "your version", exercise::add);
-  exercise.reference = course::row("02_one_thread_per_element", "one thread per element",
-                                   one_thread_per_element::add);
+  exercise.compared = course::row("02_one_thread_per_element", "one thread per element",
+                                  one_thread_per_element::add);
   for (const std::int64_t n : {0, 1, 31, 32, 33, 255, 256, 257, 1000003})
     exercise.test_sizes.push_back({{{"n", n}}});
   exercise.size = {{{"n", std::int64_t{1} << 28}}};

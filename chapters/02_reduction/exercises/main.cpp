@@ -34,20 +34,20 @@ int main(int argc, char** argv) {
     sizes = {256, 257, 65536, 65537, 1000003, 16, 13, 2, 1, 0};
     exercise.make = largest;
     exercise.yours = course::row("yours", "your version", exercise::maximum);
-    exercise.reference =
+    exercise.compared =
         course::row("02_shared_memory", "the same tree, adding", shared_memory::sum);
   } else {
     exercise.make = course::make_problem<Sum<float>>();
     exercise.yours = course::row("yours", "your version", exercise::sum);
   }
   if (EXERCISE == 2) {
-    exercise.reference = course::row("07_warp_shuffle", "shuffles for the tree", warp_shuffle::sum);
+    exercise.compared = course::row("07_warp_shuffle", "shuffles for the tree", warp_shuffle::sum);
     // One, between the sums of the warps and the warp that adds them up. A tree of 1024 threads in
     // shared memory takes one before each of its 10 steps, or more.
     exercise.most.barriers_per_block = 1;
   }
   if (EXERCISE == 3) {
-    exercise.reference = course::row("10_single_pass", "the last block adds up", single_pass::sum);
+    exercise.compared = course::row("10_single_pass", "the last block adds up", single_pass::sum);
     // Around a tile, around the size that is measured, and many tiles per block.
     sizes.insert(sizes.end(),
                  {2047, 2048, 2049, 16383, 16384, 16385, 1048575, 1048576, 1048577, 5000011});

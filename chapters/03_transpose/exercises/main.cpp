@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   exercise.number = EXERCISE;
   exercise.make = course::make_problem<Transpose<float>>();
   exercise.yours = course::row("yours", "your version", exercise::transpose);
-  exercise.reference = course::row("06_padded", "a column more", padded::transpose);
+  exercise.compared = course::row("06_padded", "a column more", padded::transpose);
   // tall ones first: the starter of exercise 1 gets them wrong without leaving its arrays
   exercise.test_sizes = {matrix(32, 32),   matrix(64, 96),   matrix(33, 32),  matrix(1000, 1),
                          matrix(1, 1),     matrix(0, 5),     matrix(31, 33),  matrix(127, 129),
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   // a multiple of 32 both ways, so no row begins inside a sector.
   if (EXERCISE >= 2) exercise.most.load_sectors = exercise.most.store_sectors = 4;
   if (EXERCISE == 2) {
-    exercise.reference =
+    exercise.compared =
         course::row("05_shared_tile", "tiles in shared memory", shared_tile::transpose);
     exercise.least_ratio = 1.2;
     exercise.most.read_wavefronts = exercise.most.write_wavefronts = 1;  // 32 floats in 32 banks

@@ -63,19 +63,19 @@ int main(int argc, char** argv) {
   if (EXERCISE == 1) {
     exercise.make = course::make_problem<Scan<float, false>>();
     exercise.yours = row("yours", "your version", exercise::inclusive);
-    exercise.reference =
+    exercise.compared =
         row("08_reduce_first", "the first pass only adds up", reduce_first::inclusive);
   }
   if (EXERCISE == 2) {
     exercise.make = course::make_problem<RunLengths>();
     exercise.yours = row("yours", "your version", exercise::run_lengths);
-    exercise.reference = scan_alone();
+    exercise.compared = scan_alone();
     exercise.size = {{{"n", std::int64_t{1} << 24}, {"distinct", 4}}};
   }
   if (EXERCISE == 3) {
     exercise.make = course::make_problem<SegmentedScan>();
     exercise.yours = row("yours", "your version", exercise::segmented_scan);
-    exercise.reference = row("13_prefetch", "a scan without segments", prefetch::inclusive);
+    exercise.compared = row("13_prefetch", "a scan without segments", prefetch::inclusive);
     exercise.size.set("distinct", 0);
     exercise.least_ratio = 0.8;
     // 8 bytes per element are read and written once; whoever reads the input twice moves 12. What

@@ -1,6 +1,6 @@
 """Writes the rates that a chapter recorded on a GPU as C++, for the tables of the CPU backend.
 
-python3 -m course.recorded RESULT_FILE OUTPUT; common/count/model.hpp declares what it defines.
+python3 -m course.recorded RESULT_FILE OUTPUT; common/program/model_table.hpp declares what it defines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def source(result: results.ResultFile) -> str:
              for (study, version, value), rate in rates.items()]
     head = ", ".join(json.dumps(text) for text in
                      (result.gpu.name, result.date[:10], result.commit or "unknown"))
-    return "\n".join(["// Generated from the recorded results.", '#include "count/model.hpp"', "",
+    return "\n".join(["// Generated from the recorded results.", '#include "program/model_table.hpp"', "",
                       "const course::Record& course::recorded() {",
                       f"  static const Record record = {{{head}, {{", *lines, "  }};",
                       "  return record;", "}", ""])

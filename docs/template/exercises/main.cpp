@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   exercise.number = EXERCISE;
   exercise.make = course::make_problem<Scale>();
   exercise.yours = course::row("yours", "your version", exercise::apply);
-  exercise.reference = course::row("01_first", "one thread per element", first::apply);
+  exercise.compared = course::row("01_first", "one thread per element", first::apply);
   exercise.test_sizes = course::sizes_of_n({0, 1, 255, 256, 257, 1000003});
   exercise.size = {{{"n", std::int64_t{1} << 28}}};
   return course::run_exercise(argc, argv, exercise);

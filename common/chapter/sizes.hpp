@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "chapter/chapter.hpp"
-#include "program/options.hpp"
 
 namespace course {
 
@@ -15,9 +14,10 @@ namespace course {
 /// cpu_sizes, or the measured ones made smaller().
 std::vector<Size> own_sizes(const Study& study);
 
-/// The study's sizes, with those of the command line over their leading dimensions.
+/// The study's sizes, with those asked for on the command line over their leading dimensions.
 /// \throws Error for a --size of too many dimensions.
-std::vector<Size> sizes_of(const Study& study, const Options& options);
+std::vector<Size> sizes_of(const Study& study,
+                           const std::vector<std::vector<std::int64_t>>& asked_for);
 
 /// The size with n a quarter, or each side of a matrix half, as large.
 Size smaller(Size size);

@@ -1,6 +1,6 @@
 // Kernels that only measuring needs, with PTX that needs a GPU: one that keeps the GPU busy while
 // launches are queued, and one that reads the SMs' clocks.
-#include "device/device_ops.hpp"
+#include "kernels/device_ops.hpp"
 
 namespace course {
 namespace {

@@ -1,8 +1,8 @@
-#include "program/sizes.hpp"
+#include "chapter/sizes.hpp"
 
 #include <algorithm>
 
-#include "program/error.hpp"
+#include "chapter/error.hpp"
 
 namespace course {
 
@@ -40,11 +40,12 @@ std::vector<Size> own_sizes(const Study& study) {
 std::vector<Size> own_sizes(const Study& study) { return study.sizes; }
 #endif
 
-std::vector<Size> sizes_of(const Study& study, const Options& options) {
+std::vector<Size> sizes_of(const Study& study,
+                           const std::vector<std::vector<std::int64_t>>& asked_for) {
   const std::vector<Size> own = own_sizes(study);
-  if (options.sizes.empty()) return own;
+  if (asked_for.empty()) return own;
   std::vector<Size> sizes;
-  for (const auto& asked : options.sizes) {
+  for (const auto& asked : asked_for) {
     for (Size size : own) {
       if (asked.size() > size.dimensions.size()) {
         throw Error("--size has " + std::to_string(asked.size()) + " dimensions, the study '" +

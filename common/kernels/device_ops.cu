@@ -5,7 +5,7 @@
 #include "chapter/input.hpp"
 #include "device/buffer.hpp"
 #include "device/cuda_check.hpp"
-#include "device/device_ops.hpp"
+#include "kernels/device_ops.hpp"
 #ifdef SIMT
 #include "simt/memory.hpp"
 #endif

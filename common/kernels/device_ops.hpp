@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "chapter/problem.hpp"
-#include "correct/comparators.hpp"
+#include "kernels/comparators.hpp"
 
 namespace course {
 

@@ -1,4 +1,4 @@
-#include "correct/comparators.hpp"
+#include "kernels/comparators.hpp"
 
 #include <cmath>
 #include <cstdio>
