@@ -285,7 +285,7 @@ class Script(unittest.TestCase):
         said = self.gpu("--budget", "10", SLEEP_build="0.1", code=1)
         self.assertEqual(self.calls(), [self.BUILD])
         self.assertEqual(self.table(said)["check"], "left")
-        self.assertIn("check: left (it may take 30 s, 10 s are left; the next call begins with it)",
+        self.assertIn("check: left (it may take 60 s, 10 s are left; the next call begins with it)",
                       said)
         self.assertIn("record: left (check is not done)", said)
         self.assertIn("Not done: check, record, sanitize, profile.", said)
