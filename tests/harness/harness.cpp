@@ -192,9 +192,9 @@ Study zeros() {
   study.name = "zeros";
   study.title = "The same copy of random numbers and of zeros";
   study.make = course::make_problem<course::CopyProblem>();
-  study.versions = {course::copy_version("random", Role::version),
-                    course::copy_version("zeros", Role::version)};
-  study.versions[1].make = course::make_problem<ZeroCopy>();
+  study.versions = {
+      course::copy_version("random", Role::version),
+      course::copy_version("zeros", Role::version).solving(course::make_problem<ZeroCopy>())};
   study.sizes = {{{{"n", 1 << 28}}}};
   return study;
 }
@@ -220,14 +220,18 @@ Study launches() {
   const auto launch = [](const Problem&, const Arguments& a) {
     return harness::spin(0, a.out<float>(0), a.stream);
   };
-  study.versions = {{"behind_empty", "replayed graph, behind an empty kernel", launch},
-                    {"behind_itself", "replayed graph, behind itself", launch},
-                    {"queued", "plain launches, all queued before the first begins", launch},
-                    {"host", "plain launches, as fast as the host can", launch}};
-  for (Version& version : study.versions) version.file = "harness_kernels";
-  study.versions[1].behind = course::Behind::itself;
-  study.versions[2].needs.capturable = false;
-  study.versions[3].behind = course::Behind::host;
+  const auto row = [&](const char* id, const char* title, course::Behind behind) {
+    Version version = Version{id, title, launch}.in_file("harness_kernels");
+    version.behind = behind;
+    return version;
+  };
+  Version queued =
+      row("queued", "plain launches, all queued before the first begins", course::Behind::empty);
+  queued.needs.capturable = false;
+  study.versions = {
+      row("behind_empty", "replayed graph, behind an empty kernel", course::Behind::empty),
+      row("behind_itself", "replayed graph, behind itself", course::Behind::itself), queued,
+      row("host", "plain launches, as fast as the host can", course::Behind::host)};
   study.sizes = {{{{"n", 1}}}};
   study.limit = nullptr;
   return study;
