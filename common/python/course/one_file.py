@@ -260,9 +260,13 @@ def run_on_cpu(command: Sequence[str], model: bool) -> int:
     try:
         with watched(findings) as pipe:
             code = build.call(command, stderr=pipe, env=surroundings)
-    finally:
-        say("".join(["", *findings.held]).rstrip("\n") + "\n" if findings.held else "")
-        say(findings.summary())
+    except Problem:  # Ctrl-C
+        say(f"\n{findings.summary()}" if findings.texts else "")
+        raise
+    say()
+    if findings.held:
+        say("".join(findings.held))
+    say(findings.summary())
     return FOUND if findings.texts else code
 
 
