@@ -1,5 +1,5 @@
-// What was made first is destroyed last: the table of source lines must outlive the counts, which are printed while the
-// program ends. A finding before that would make it too late.
+// What was made first is destroyed last: the table of source lines must outlive the counts, which
+// are printed while the program ends. A finding before that would make it too late.
 #include <cstdlib>
 
 #include "engine.hpp"
