@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import List
 
@@ -135,7 +136,7 @@ class OnTheCpu(unittest.TestCase):
         self.write("work/mistake.cu", MISTAKE)
         out = self.run_file("work/../work/mistake.cu", code=1)
         self.assertRegex(out, r"(?m)^work/\.\./work/mistake\.cu:3:\d+: error: expected ‘?'?;")
-        log = re.search(r"did not compile; the compiler's whole text: (\S.*)\n", out)
+        log = re.search(r"did not build; the compiler's whole text: (\S.*)\n", out)
         self.assertTrue(log and (self.folder / log.group(1)).is_file(), out)
 
     def test_no_main(self) -> None:
@@ -185,7 +186,7 @@ class WithFakeTools(ScriptTest):
         self.mine.write_text("mistake\n")
         out = self.run_script("chapters/run", "./mine.cu", patch=GPU, code=1)
         self.assertIn("./mine.cu(3): error: expected a \";\"\nchapters/run: ./mine.cu did not "
-                      "compile; the compiler's whole text: ", out)
+                      "build; the compiler's whole text: ", out)
 
     def test_build_only_without_gpu(self) -> None:
         out = self.run_script("chapters/run", "mine.cu", "--build-only", "--arch", "80,90")
@@ -215,7 +216,7 @@ class WithFakeTools(ScriptTest):
                 ("my/nothing.cu",): "my/nothing.cu: no such file",
                 ("main.cpp",): "main.cpp is not a .cu file",
                 ("./folder",): "./folder is a folder: name one .cu file",
-                ("mine.cu", "01"): "mine.cu: one file at a time",
+                ("mine.cu", "100"): "mine.cu: one file at a time; its program's arguments stand",
                 ("mine.cu", "mine.cu"): "mine.cu: one file at a time",
                 ("mine.cu", "--exercise", "1"): "--exercise is for chapters",
                 ("mine.cu", "--record"): "--record is for chapters",
@@ -262,6 +263,11 @@ class Words(unittest.TestCase):
             found.take("simt: bounds: copy, reads at a place without line information\n")
             found.take("simt: 1 finding(s); exit code 66\n")
         self.assertEqual(found.summary(), "1 finding: bounds")
+
+    def test_no_finding(self) -> None:
+        for value, text in {"": "No findings.", "0": "Not checked: SIMT_CHECK is 0."}.items():
+            with unittest.mock.patch.dict(os.environ, {"SIMT_CHECK": value}):
+                self.assertEqual(one_file.Findings().summary(), text)
 
     def test_chapter_files_say_how_they_are_run(self) -> None:
         for path, text in {"01_vector_add/02_one_thread_per_element.cu":

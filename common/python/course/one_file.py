@@ -69,7 +69,8 @@ def asked(options: argparse.Namespace) -> Optional[Source]:
     if not source.path.is_file():
         raise Problem(f"{source.typed}: no such file", 2)
     if len(options.chapters) > 1:
-        raise Problem(f"{source.typed}: one file at a time, and no chapter beside it", 2)
+        raise Problem(f"{source.typed}: one file at a time; its program's arguments stand after --",
+                      2)
     for name, option in NEED_A_CHAPTER.items():
         if getattr(options, name) not in (None, False):
             raise Problem(f"--{option} is for chapters, not for a file such as {source.typed}", 2)
@@ -181,7 +182,7 @@ def show_compiler(source: Source, text: str, log: Path, ok: bool) -> None:
     if shown_lines:
         say("\n".join(shown_lines))
     if not ok:
-        raise Problem(f"{source.typed} did not compile; the compiler's whole text: {shown(log)}")
+        raise Problem(f"{source.typed} did not build; the compiler's whole text: {shown(log)}")
 
 
 def belongs_to(source: Source) -> str:
@@ -227,7 +228,8 @@ class Findings:
         """'2 findings: race at first.cu:12, bounds at first.cu:20'"""
         number = sum(self.texts.values())
         if not number:
-            return "No findings."
+            return "Not checked: SIMT_CHECK is 0." if os.environ.get("SIMT_CHECK") == "0" else (
+                "No findings.")
         listed = [text + (f" ({count} times)" if count > 1 else "")
                   for text, count in self.texts.items()]
         more = [f"{len(listed) - 6} more"] if len(listed) > 6 else []
