@@ -169,7 +169,7 @@ class Pages(unittest.TestCase):
 
     def test_notebook(self) -> None:
         notebook = json.loads((ROOT / "docs/colab.ipynb").read_text(encoding="utf-8"))
-        self.assertEqual((notebook["nbformat"], len(notebook["cells"])), (4, 5))
+        self.assertEqual((notebook["nbformat"], len(notebook["cells"])), (4, 6))
         for cell in notebook["cells"]:
             self.assertEqual((cell["cell_type"], cell["outputs"]), ("code", []))
             self.assertFalse("%%" in "".join(cell["source"]) or "%load" in "".join(cell["source"]))

@@ -130,10 +130,11 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def configure_command(choice: Choice, broken: Sequence[str], download: bool) -> List[str]:
+def configure_command(choice: Choice, broken: Sequence[str], download: bool,
+                      source: Path = ROOT) -> List[str]:
     """CMake's command line for one choice."""
     cmake, ninja = machine.PROBES["CMake"](), machine.PROBES["ninja"]()
-    command = [cmake.where, "-S", str(ROOT), "-B", str(choice.folder)]
+    command = [cmake.where, "-S", str(source), "-B", str(choice.folder)]
     if ninja.version:
         command += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja.where}"]
     command += [f"-DCOURSE_BACKEND={choice.backend}", f"-DCOURSE_BROKEN={';'.join(broken)}",
@@ -180,12 +181,12 @@ def can_download() -> bool:
 
 
 def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False,
-              download: bool = False) -> None:
+              download: bool = False, source: Path = ROOT) -> None:
     """Configure the build folder if it never was, or was with other arguments.
 
-    `download`: get GoogleTest where it is missing; only tests need it.
+    `download`: get GoogleTest where it is missing; only tests need it. `source`: the CMake project.
     """
-    command = configure_command(choice, broken, download or has_googletest(choice.folder))
+    command = configure_command(choice, broken, download or has_googletest(choice.folder), source)
     stamp, log = choice.folder / "course_configure.json", choice.folder / "configure.log"
     before = stamp.read_text() if stamp.exists() else ""
     if is_configured(choice.folder) and before == json.dumps(command) and not force:
@@ -193,7 +194,7 @@ def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False,
     say(f"Configuring {shown(choice.folder)} ...")
     choice.folder.mkdir(parents=True, exist_ok=True)
     cache = cached(choice.folder)
-    changed = {"CMAKE_HOME_DIRECTORY": str(ROOT), "CMAKE_CUDA_COMPILER": next(
+    changed = {"CMAKE_HOME_DIRECTORY": str(source), "CMAKE_CUDA_COMPILER": next(
         (word.split("=", 1)[1] for word in command if "CUDA_COMPILER" in word), None),
         "CMAKE_GENERATOR": "Ninja" if "-G" in command else "Unix Makefiles"}
     if any(value and cache.get(key, value) != value for key, value in changed.items()):
