@@ -100,6 +100,7 @@ class File:
         self.code = MASKED.sub(lambda m: m[0] if m["number"] else blank(m[0]) if m["comment"] else
                                m[0][0] + blank(m[0][1:-1]) + m[0][-1], source)
         self.bare = MASKED.sub(lambda m: blank(m[0]) if m["comment"] else m[0], source)
+        self.close_up()
         self.leave_out()
         self.flat = DIRECTIVE.sub(lambda m: blank(m[0]).replace("\\", " "), self.code)
         self.defines = list(self.find_defines())
@@ -107,6 +108,14 @@ class File:
         self.find_scopes()
 
     # ---- What the text is made of ----
+
+    def close_up(self) -> None:
+        """<< < and >> >, which nvcc takes for <<< and >>>, and some formatters write."""
+        for m in re.finditer(r"<<[ \t]*<([^;]*?)(>>[ \t]*>)(?=\s*\()", self.code):
+            for text, start, end in (("<<<", m.start(), m.start(1)), (">>>", *m.span(2))):
+                for name in ("source", "code", "bare"):
+                    old = getattr(self, name)
+                    setattr(self, name, old[:start] + text.ljust(end - start) + old[end:])
 
     def leave_out(self) -> None:
         """Blanks the branches of #if that are never taken here."""

@@ -73,6 +73,8 @@ ACCEPTED: List[Tuple[str, str]] = [
      "int main() { k<<<1, 1>>>(); k<<<1, 1>>>(nullptr); k<<<1, 1>>>(nullptr, 1); t<int><<<1, 1>>>(nullptr); }\n"),
     ("grids in braces", "__global__ void k(int n) {}\nint main() { k<<<{2, 1}, {8, 8}>>>(1);\n"
      "  k<<<{2, 1},\n   {8, 8}, 16>>>(1); k<<<2, {8}, 0, nullptr>>>(1); }\n"),
+    ("launches with spaces", "__global__ void k(int a) {}\n"
+     "int main() { k << <1, 32 >> > (1); k<< < 1, 32 >> >(2); k<<<1, 32>> >(1 << 2 >> 1); }\n"),
     ("under __CUDACC__", "#ifdef __CUDACC__\n__global__ void k(int* p) { __shared__ int s; s = 1; p[0] = s; }\n#endif\n"
      "#if !defined(__CUDACC__)\nthis is not C++\n#endif\nint main() { k<<<1, 1>>>(nullptr); }\n"),
     ("variables of structures", "struct P { int a, b; };\nstruct Node { Node* next; };\n__constant__ struct P p;\n"
