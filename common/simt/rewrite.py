@@ -326,7 +326,8 @@ class File:
         braced = [self.code[a:b].lstrip(" \t\n\\").startswith("{") for a, b in parts]  # <<<{2, 1}, {8, 8}>>>
         openings = [o.rstrip("(") if b else o for o, b in zip(openings, braced)]
         closings = ["" if b else ")" for b in braced]
-        self.edit(start, self.skip_blanks(at + 3), f"simt::launch(simt::Launch{{{openings[0]}{self.newlines(start, at)}")
+        self.edit(start, self.skip_blanks(at + 3),
+                  f"simt::launch(simt::Launch{{{openings[0]}{self.newlines(start, at)}")
         for opening, closing, before, part in zip(openings[1:], closings, parts, parts[1:]):
             self.edit(before[1], self.skip_blanks(part[0]), f"{closing}, {opening}")
         defaults = ["", ", nullptr", ", 0, nullptr"][4 - len(parts)]
@@ -567,8 +568,8 @@ class File:
         instead = strict.library(name[2])
         if instead:
             self.edit(m.start(2) + name.start(1), m.start(2) + name.end(), f'"{instead}"')
-        elif name[1] == '"' or name[2].endswith((".cuh", ".cu", ".hpp")):
-            self.job.missing = self.job.missing or not (strict.HERE / name[2]).is_file()
+        else:
+            self.job.missing = self.job.missing or not strict.standard(name[2])
         return bool(instead)
 
     def rewrite(self) -> Optional[str]:
@@ -576,6 +577,8 @@ class File:
         changed = self.includes()
         before = len(self.edits)
         self.job.macros.update(d.name for d in self.defines)
+        self.job.device_macros.update(d.name for d in self.defines if set(re.findall(
+            r"\w+", self.code[d.start:d.end])) & ({"__device__", "__global__", "__host__"} | self.job.device_macros))
         for m in DIRECTIVE.finditer(self.code):
             for word in re.finditer(r"\b__CUDACC__\b", self.code[m.start(2):m.end(2)] if "if" in m[1] else ""):
                 self.edit(m.start(2) + word.start(), m.start(2) + word.end(), "SIMT")
@@ -623,6 +626,7 @@ class Job:
         self.clusters: Dict[str, str] = {}  # by kernel: its __cluster_dims__
         self.functions: Dict[str, List[strict.Function]] = {}  # of all files read so far
         self.macros: Set[str] = set()
+        self.device_macros: Set[str] = set()  # of them, those with __device__ and the like
         self.texts: List[str] = []  # of the headers
         self.missing = False  # a header of the user's was not found
         self.headers: Dict[str, Optional[str]] = {}  # by real path: the path of the copy

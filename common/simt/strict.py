@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent / "include"
 NO_CALL = {"if", "for", "while", "switch", "catch", "return", "sizeof", "alignof", "decltype", "noexcept", "requires"}
 EXPRESSION = {"return", "else", "do", "case", "throw", "and", "or", "not", "co_return", "co_yield", "co_await", "goto"}
+# Found by the arguments' namespace, or by "using namespace std", whatever else has the name.
+STANDARD = set("accumulate adjacent_difference all_of any_of copy copy_if copy_n count count_if equal exchange fill "
+               "fill_n find find_if for_each for_each_n generate generate_n inner_product iota max max_element merge "
+               "min min_element minmax move partial_sum partition reduce remove remove_if replace reverse reverse_copy "
+               "rotate sample search shuffle sort stable_sort swap swap_ranges transform unique visit apply "
+               "inclusive_scan exclusive_scan transform_reduce distance advance begin end size data".split())
 DEVICE_ONLY = r"__sync(?:threads|warp)\w*|__threadfence\w*|__(?:shfl|ballot|all|any|match|reduce)\w*_sync|__activemask"
 LIMIT = 48 * 1024
 BYTES = {"bool": 1, "char": 1, "unsigned char": 1, "signed char": 1, "short": 2, "unsigned short": 2, "int": 4,
@@ -58,7 +64,7 @@ class Function(NamedTuple):
     @property
     def plain(self) -> bool:
         return self.known and not self.member and not self.words & {"__global__", "__device__", "constexpr",
-                                                                   "consteval", "__host__"}
+                                                                   "consteval"}
 
 
 class LaunchOf(NamedTuple):
@@ -70,6 +76,13 @@ class LaunchOf(NamedTuple):
     @property
     def name(self) -> str:
         return re.sub(r"\s*<.*>$", "", self.kernel).split("::")[-1].strip()
+
+
+def standard(name: str) -> bool:
+    """Whether a header that is not the user's holds no kernels: C's, C++'s, the system's or ours."""
+    return "." not in name or name.startswith("sys/") or (HERE / name).is_file() or (
+        Path("/usr/include") / name).is_file() or name in ("float.h", "limits.h", "stdarg.h", "stdbool.h", "stddef.h",
+                                                           "stdint.h", "iso646.h", "stdalign.h")
 
 
 def library(name: str) -> Optional[str]:
@@ -100,7 +113,8 @@ class Strict:
         """Where #if decides; and where it decides by the compiler: device or host, here or nvcc."""
         every, special = [], []
         stack: List[List] = []
-        for m in re.finditer(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b((?:\\\n|[^\n])*)", self.file.code, re.M):
+        directive = r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b((?:\\\n|[^\n])*)"
+        for m in re.finditer(directive, self.file.code, re.M):
             text = self.file.bare[m.start(2):m.end(2)]
             if m[1].startswith("if"):
                 guard = re.match(rf"\s*#\s*define\s+{re.escape(text.strip())}\b", self.file.code[m.end():])
@@ -169,7 +183,7 @@ class Strict:
         parts = [self.flat[a:b].strip() for a, b in self.file.split(at + 1, self.file.close(at) - 1)]
         if parts in ([""], ["void"]):
             return 0, 0
-        if any("..." in p or p in self.job.macros for p in parts):
+        if any("..." in p or p in self.job.macros or re.search(r"\s<", p) for p in parts):
             return 0, -1
         needed = [p for p in parts if "=" not in re.sub(r"<.*>", "", p)]
         return len(needed), len(parts)
@@ -226,6 +240,8 @@ class Strict:
         found = self.job.functions.get(name, [])
         if not found or name in self.job.macros or any(f.member or not f.known for f in found):
             return []
+        if name in STANDARD or self.of_cuda(name):
+            return []
         if self.shadowed(name, caller) or re.search(rf"\busing\s+[\w:\s]*::\s*{name}\s*;", self.flat):
             return []
         visible = [f for f in found if (f.scope and f.scope[-1] == qualifier) or
@@ -234,7 +250,8 @@ class Strict:
 
     def of_cuda(self, name: str) -> bool:
         texts = self.job.__dict__.setdefault("api", [p.read_text() for p in sorted(HERE.glob("*.h"))])
-        return any(re.search(rf"\b{name}\b", text) for text in texts)
+        declared = rf"(?<!\breturn)[\w*&>]\s+[*&]*{name}\s*\(|\b[A-Z_]+\([^()\n]*\b{name}\b"  # by a macro, too
+        return len(name) > 2 and any(re.search(declared, text) for text in texts)
 
     # ---- What is refused ----
 
@@ -271,7 +288,8 @@ class Strict:
         kernels = sorted(n for n, found in self.job.functions.items() if any(f.kernel for f in found))
         launched = sum(1 for launch in self.file.launches if launch.name == name)
         elsewhere = any(re.search(rf"\b{name}\b", text) for text in self.job.texts)
-        if not kernels or elsewhere or self.job.missing or len(
+        pasted = any("##" in text for text in [self.file.code, *self.job.texts])  # a macro may make the name
+        if not kernels or elsewhere or pasted or self.job.missing or len(
                 re.findall(rf"\b{name}\b", self.file.code)) > launched:
             return
         near = difflib.get_close_matches(name, kernels, 1)
@@ -283,7 +301,9 @@ class Strict:
         if any(p.endswith("...") or re.sub(r"\W.*", "", p) in self.job.macros for p in parts):
             return
         given = 0 if parts == [""] else len(parts)
-        if any(f.parameters[0] <= given and (given <= f.parameters[1] or f.parameters[1] < 0) for f in found):
+        most = given + sum(p.count(",") for p in parts if "<" in p)  # < may be an operator
+        if any(f.parameters[0] <= n and (n <= f.parameters[1] or f.parameters[1] < 0)
+               for f in found for n in range(given, most + 1)):
             return
         least, most = found[0].parameters
         takes = f"{most}" if least == most else f"{least} to {most}"
@@ -293,10 +313,9 @@ class Strict:
     def body(self, caller: Function) -> None:
         text = self.flat[slice(*caller.body)]
         on_device = caller.kernel or not caller.host
-        on_host = not caller.words & {"__global__", "__device__", "constexpr", "__host__"} and not (
-            caller.template or caller.member)
+        on_host = caller.plain and not caller.template
         marked = re.search(r"__(?:device|global|host)__", text) or any(
-            word in self.job.macros for word in set(re.findall(r"\b[A-Za-z_]\w+", text)) if "LAMBDA" in word.upper())
+            word in self.job.device_macros for word in set(re.findall(r"\b[A-Za-z_]\w+", text)))
         for qualifier, name, at in self.calls(caller):
             if not self.sure(at):
                 continue
@@ -307,10 +326,10 @@ class Strict:
             if not found:
                 continue
             own = any(f.body[1] and f in self.own for f in found)
-            if on_device and own and all(f.plain for f in found) and not self.of_cuda(name) and not self.job.missing:
+            if on_device and own and all(f.plain for f in found) and not self.job.missing:
                 self.refuse(f"'{name}' is a host function, called in device code; write __device__ before it in line "
                             f"{found[0].line}", at)
-            if all(f.kernel for f in found) and re.search(r"(?:[;{})]|\belse|\bdo)\s*$",
+            if all(f.kernel for f in found) and not caller.member and re.search(r"(?:[;{})]|\belse|\bdo)\s*$",
                                                           self.flat[:at - len(qualifier)].rstrip(": ")[-200:]):
                 self.refuse(f"kernel '{name}' is called as a function; launch it: {name}<<<blocks, threads>>>(...)", at)
             if on_host and not marked and all(not f.host and not f.kernel and "constexpr" not in f.words

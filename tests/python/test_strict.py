@@ -86,7 +86,8 @@ ACCEPTED: List[Tuple[str, str]] = [
      "float f(float x) { return x; }\n__host__ __device__ int g(int x) { return x; }\n"
      "__global__ void k(int* a) { a[0] = f(1) + g(2); }\nint main() { return int(f(1.f)) + g(1); }\n"),
     ("macros and constexpr", "#define HD __host__ __device__\nHD int f(int x) { return x; }\n"
-     "constexpr __host__ __device__ int size() { return 4; }\n__global__ void k(int* a) { int s[size()]; a[0] = f(a[1]) + sizeof(s); }\n"
+     "constexpr __host__ __device__ int size() { return 4; }\n"
+     "__global__ void k(int* a) { int s[size()]; a[0] = f(a[1]) + sizeof(s); }\n"
      "int main() { return f(0); }\n"),
     ("names that mean something else", "#include <algorithm>\nint sum(int a) { return a; }\n"
      "__global__ void scale(int* p) { int sum(2); p[0] = sum; }\n"
@@ -95,11 +96,21 @@ ACCEPTED: List[Tuple[str, str]] = [
      "namespace ref { float exp(float x) { return x; } int max(int a, int) { return a; } }\n"
      "__global__ void math(float* p) { A a; p[0] = exp(p[1]) + max(1, 2) + a.twice(); }\n"
      "int f(int x) { return x; }\n"
-     "int main() { auto scale = [](int* p) { *p = 1; }; int i = 0; scale(&i); std::max(1, 2); return sum(i) + f(0); }\n"),
+     "int main() {\n  auto scale = [](int* p) { *p = 1; };\n  int i = 0;\n  scale(&i);\n  std::max(1, 2);\n"
+     "  return sum(i) + f(0);\n}\n"),
+    ("names that the standard library has, too", "#include <algorithm>\n#include <vector>\n#define GPU __device__\n"
+     "#define MAKE(T) __global__ void add_##T(T* a) { a[0] += 1; }\nMAKE(float)\nusing namespace std;\n"
+     "GPU int f(int x) { return x; }\n__device__ void swap(int& a, int& b) { int c = a; a = b; b = c; }\n"
+     "__global__ void copy(const float* a, float* b, int n) { b[n] = a[n]; }\n"
+     "__global__ void flags(bool a, bool b) {}\ntemplate <class F> __global__ void each(F g, int n) { g(n); }\n"
+     "int main() {\n  struct L { GPU int operator()(int x) const { return f(x); } };\n  vector<int> a(3), b(3);\n"
+     "  swap(a, b);\n  copy(a.begin(), a.end(), b.begin());\n  int i = 1, n = 2;\n  flags<<<1, 1>>>(i<n, n>2);\n"
+     "  add_float<<<1, 1>>>(nullptr);\n}\n"),
     ("kernels through pointers", "__global__ void one(int* p) {}\n__global__ void two(int* p) {}\n"
      "using Kernel = void (*)(int*);\nvoid run(Kernel kernel) { kernel<<<1, 1>>>(nullptr); }\n"
      "template <Kernel k> void twice() { k<<<1, 1>>>(nullptr); }\n"
-     "int main(int n, char**) { auto kernel = n > 1 ? one : two; kernel<<<1, 1>>>(nullptr); run(two); twice<one>(); }\n"),
+     "int main(int n, char**) {\n  auto kernel = n > 1 ? one : two;\n  kernel<<<1, 1>>>(nullptr);\n  run(two);\n"
+     "  twice<one>();\n}\n"),
     ("any number of arguments", "template <class... A> __global__ void k(A... a) {}\n"
      "template <class... A> void run(A... a) { k<<<1, 1>>>(a...); k<A...><<<1, 1>>>(a...); }\n"
      "int main() { k<<<1, 1>>>(1, 2.f); k<<<1, 1>>>(); run(1, 2); }\n"),
@@ -131,7 +142,8 @@ class Strict(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, True)
 
     def call(self, *command: str) -> Tuple[int, str]:
-        done = subprocess.run(command, cwd=str(self.folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(command, cwd=str(self.folder), text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
         return done.returncode, done.stdout
 
     def rewrite(self, source: str, name: str = "a") -> Tuple[int, str]:
