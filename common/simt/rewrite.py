@@ -18,6 +18,8 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
+import strict
+
 # Which argument of a function of the host API is a kernel.
 KERNEL_ARGUMENT = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cudaLaunchKernel": 0,
                    "cudaLaunchCooperativeKernel": 0, "cudaLaunchKernelEx": 1, "cudaFuncGetAttributes": 1,
@@ -26,7 +28,7 @@ KERNEL_ARGUMENT = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cuda
                    "cudaOccupancyMaxPotentialBlockSize": 2, "cudaOccupancyMaxPotentialBlockSizeWithFlags": 2,
                    "cudaOccupancyMaxPotentialBlockSizeVariableSMem": 2}
 # Macros whose definition is known here; of all others #if is taken to be true or false.
-KNOWN = {"SIMT": 1, "__CUDACC__": 0, "__NVCC__": 0, "__CUDA_ARCH__": 0, "__CUDACC_RTC__": 0, "true": 1, "false": 0}
+KNOWN = {"SIMT": 1, "__CUDACC__": 1, "__NVCC__": 0, "__CUDA_ARCH__": 0, "__CUDACC_RTC__": 0, "true": 1, "false": 0}
 KEYWORDS = {"return", "else", "do", "if", "while", "for", "switch", "case", "co_return", "and", "or", "not"}
 
 MASKED = re.compile(r"""(?P<number>(?<!\w)\d(?:[\w.]|'\w)*)|(?P<comment>//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
@@ -89,12 +91,16 @@ class File:
     """One source, and the changes to it. Offsets are into `source`; `code` is the same with comments, the contents of
     literals and what #if leaves out blanked; `flat` has no directives either; `bare` is `source` without comments."""
 
+    error, attributes = Problem, ATTRIBUTE
+
     def __init__(self, path: str, source: str, job: "Job") -> None:
         self.path, self.source, self.job = path, source, job
         self.edits: List[Tuple[int, int, str]] = []
+        self.launches: List[strict.LaunchOf] = []
         self.code = MASKED.sub(lambda m: m[0] if m["number"] else blank(m[0]) if m["comment"] else
                                m[0][0] + blank(m[0][1:-1]) + m[0][-1], source)
         self.bare = MASKED.sub(lambda m: blank(m[0]) if m["comment"] else m[0], source)
+        self.close_up()
         self.leave_out()
         self.flat = DIRECTIVE.sub(lambda m: blank(m[0]).replace("\\", " "), self.code)
         self.defines = list(self.find_defines())
@@ -102,6 +108,14 @@ class File:
         self.find_scopes()
 
     # ---- What the text is made of ----
+
+    def close_up(self) -> None:
+        """<< < and >> >, which nvcc takes for <<< and >>>, and some formatters write."""
+        for m in re.finditer(r"<<[ \t]*<([^;]*?)(>>[ \t]*>)(?=\s*\()", self.code):
+            for text, start, end in (("<<<", m.start(), m.start(1)), (">>>", *m.span(2))):
+                for name in ("source", "code", "bare"):
+                    old = getattr(self, name)
+                    setattr(self, name, old[:start] + text.ljust(end - start) + old[end:])
 
     def leave_out(self) -> None:
         """Blanks the branches of #if that are never taken here."""
@@ -306,20 +320,27 @@ class File:
         opened = self.code.index("(", end)
         arguments_end = self.close(opened) - 1
         kernel = re.sub(r"\s+", " ", re.sub(r"\\\n", " ", self.bare[start:at])).strip()
+        self.launches.append(strict.LaunchOf(kernel, start, (opened + 1, arguments_end)))
 
         openings = ["dim3(", "dim3(", "std::size_t(", "(cudaStream_t)("]
-        self.edit(start, self.skip_blanks(at + 3), "simt::launch(simt::Launch{dim3(" + self.newlines(start, at))
-        for opening, before, part in zip(openings[1:], parts, parts[1:]):
-            self.edit(before[1], self.skip_blanks(part[0]), "), " + opening)
+        braced = [self.code[a:b].lstrip(" \t\n\\").startswith("{") for a, b in parts]  # <<<{2, 1}, {8, 8}>>>
+        openings = [o.rstrip("(") if b else o for o, b in zip(openings, braced)]
+        closings = ["" if b else ")" for b in braced]
+        self.edit(start, self.skip_blanks(at + 3),
+                  f"simt::launch(simt::Launch{{{openings[0]}{self.newlines(start, at)}")
+        for opening, closing, before, part in zip(openings[1:], closings, parts, parts[1:]):
+            self.edit(before[1], self.skip_blanks(part[0]), f"{closing}, {opening}")
         defaults = ["", ", nullptr", ", 0, nullptr"][4 - len(parts)]
         simple = re.fullmatch(r"[\w\s:]+", re.sub(r"<.*>", "", kernel))
         call, capture = (kernel, "=") if simple else ("simt_k", f"simt_k = {kernel}")
         arguments = self.code[opened + 1:arguments_end].strip()
         comma = "" if not arguments else " __VA_OPT__(,) " if arguments == "__VA_ARGS__" else ", "
-        comma = f", SIMT_KERNEL_PARAMETERS({kernel}){comma}"
+        given = len(self.split(opened + 1, arguments_end)) if arguments else 0
+        as_they_are = strict.as_they_are(self.job.functions.get(self.launches[-1].name, []), given)
+        comma = f", {'simt::AsTheyAre{}' if as_they_are else f'SIMT_KERNEL_PARAMETERS({kernel})'}{comma}"
         cluster = self.job.clusters.get(re.sub(r"\s*<.*>$|.*::", "", kernel))
         name = self.name_of(kernel, at) + (f", dim3({cluster})" if cluster else "")
-        self.edit(end, opened + 1, f"){defaults}, {name}}}, [{capture}](auto... simt_a) "
+        self.edit(end, opened + 1, f"{closings[-1]}{defaults}, {name}}}, [{capture}](auto... simt_a) "
                                    f"{{ {call}(simt_a...); }}{comma}{self.newlines(end, opened)}")
         for a, b in self.split(opened + 1, arguments_end):
             if self.code[a:b].strip() == "NULL":
@@ -418,6 +439,9 @@ class File:
         if extern:
             element = kind + (dims[dims.index("]") + 1:] if dims else "")
             if scope != "function":
+                cast = rf"\breinterpret_cast\s*<[^<>;]*>\s*\(\s*(?={name}\s*\))"
+                for m in re.finditer(cast, self.flat):
+                    self.edit(m.end(), m.end(), "+")  # a pointer, not the object
                 return f"static simt::DynamicShared<{element}> {name}"
             if not dims:
                 return f"{kind}& {name} = *simt::dynamic_shared<{kind}>()"
@@ -440,7 +464,12 @@ class File:
             return
         code, _, last = self.text_around(at)
         words: List[str] = re.findall(r"\w+", code[start:at])
+        body = False
         while at < last:
+            if code[at] == "{" and not body and {"struct", "union", "class", "enum"} & set(words):
+                tag = max(n for n, w in enumerate(words) if w in ("struct", "union", "class", "enum"))
+                words, body, at = [*words[:tag], "{}"], True, self.close(at)
+                continue
             m = ATTRIBUTE.match(code, at) or re.compile(r"\s+|\\\n|\w+|::|[*&]+").match(code, at)
             if m:
                 words += [m[0]] if re.match(r"\w|\*", m[0]) else []
@@ -452,10 +481,11 @@ class File:
             else:
                 break
         function = at < last and code[at] == "(" and not re.match(r"\(\s*(\w+\s*::\s*)*\*", code[at:at + 80])
-        if at >= last or function or {"operator", "template", "using", "typedef", "struct", "class"} & set(words):
-            return
+        if at >= last or function or {"operator", "template", "using", "typedef"} & set(words):
+            return  # GCC takes no section for a variable template
         qualifiers = list(re.compile(r"__(?:device|constant|managed)__").finditer(code, start, at))
-        names = [w for w in words if w not in ("static", "extern", "inline", "const", "constexpr", "volatile")]
+        names = [w for w in words if w not in ("static", "extern", "inline", "const", "constexpr", "volatile",
+                                            "struct", "union", "class", "enum")]
         constant = "constexpr" in words or ("const" in words and "*" not in words) or "const" in words[-2:-1]
         scope = self.scope(start)
         if code[at] not in ";=[{,(" or len(names) < 3 - (code[at] == "(") or constant or scope == "class" or (
@@ -523,6 +553,8 @@ class File:
             said = self.bare[m.start(2):m.end(2)] if m[1] == "include" else ""
             name = re.match(r"\s*([\"<])([^\">\n]+)[\">]", said)
             place = name and self.job.find(name[2], self.path if name[1] == '"' else None)
+            if name and not place:
+                changed = self.no_header(m, name) or changed
             if place:
                 copy = self.job.header(place)
                 changed = changed or copy is not None
@@ -531,10 +563,25 @@ class File:
                     self.edit(at, m.start(2) + name.end(), f'"{copy or os.path.abspath(place)}"')
         return changed
 
+    def no_header(self, m: "re.Match[str]", name: "re.Match[str]") -> bool:
+        """A header that is not the user's: a library of NVIDIA's becomes an error that says so."""
+        instead = strict.library(name[2])
+        if instead:
+            self.edit(m.start(2) + name.start(1), m.start(2) + name.end(), f'"{instead}"')
+        else:
+            self.job.missing = self.job.missing or not strict.standard(name[2])
+        return bool(instead)
+
     def rewrite(self) -> Optional[str]:
         """The text in C++; None if it is C++ already, so that a header can be included as it is."""
         changed = self.includes()
         before = len(self.edits)
+        self.job.macros.update(d.name for d in self.defines)
+        self.job.device_macros.update(d.name for d in self.defines if set(re.findall(
+            r"\w+", self.code[d.start:d.end])) & ({"__device__", "__global__", "__host__"} | self.job.device_macros))
+        for m in DIRECTIVE.finditer(self.code):
+            for word in re.finditer(r"\b__CUDACC__\b", self.code[m.start(2):m.end(2)] if "if" in m[1] else ""):
+                self.edit(m.start(2) + word.start(), m.start(2) + word.end(), "SIMT")
         for d in self.defines:
             if self.code[d.start:d.end].strip() == "__shared__" and not d.parameters:
                 self.job.shared.add(d.name)
@@ -548,8 +595,11 @@ class File:
             asm = r"\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\("
             for m in re.finditer(asm, self.code):
                 self.assembly(m)
+        rules = strict.Strict(self)
         for m in re.finditer(r"(?<!operator)(?<!operator )<<<", self.code):
             self.launch(m.start())
+        rules.check()
+        self.job.texts.append(self.code)
         for m in re.finditer(rf"(?<!define )\b(?:{words})\b", self.code):
             self.shared(m.start())
         for m in re.finditer(r"\b__(?:device|constant|managed)__\b", self.code):
@@ -574,6 +624,11 @@ class Job:
         self.folders, self.copies = folders, copies
         self.shared: Set[str] = set()  # macros that stand for __shared__
         self.clusters: Dict[str, str] = {}  # by kernel: its __cluster_dims__
+        self.functions: Dict[str, List[strict.Function]] = {}  # of all files read so far
+        self.macros: Set[str] = set()
+        self.device_macros: Set[str] = set()  # of them, those with __device__ and the like
+        self.texts: List[str] = []  # of the headers
+        self.missing = False  # a header of the user's was not found
         self.headers: Dict[str, Optional[str]] = {}  # by real path: the path of the copy
         self.outputs: Dict[str, str] = {}
         self.count = 0

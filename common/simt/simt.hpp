@@ -88,13 +88,17 @@ void launch(const Launch& launch, F f, Signature, A... arguments) {
   const Unobserved unobserved;
   using Arguments =
       typename ArgumentsOf<std::is_invocable_v<Signature, int>, Signature, A...>::type;
-  using Call = std::pair<F, Arguments>;
-  auto* call = new Call(std::move(f), Arguments(std::move(arguments)...));
-  launch_body(launch, {[](void* p) {
-                         auto* c = static_cast<Call*>(p);
-                         std::apply(c->first, c->second);
-                       },
-                       call, sizeof(Call), [](void* p) { delete static_cast<Call*>(p); }});
+  static_assert(std::tuple_size_v<Arguments> == sizeof...(A),
+                "this launch gives another number of arguments than its kernel takes");
+  if constexpr (std::tuple_size_v<Arguments> == sizeof...(A)) {
+    using Call = std::pair<F, Arguments>;
+    auto* call = new Call(std::move(f), Arguments(std::move(arguments)...));
+    launch_body(launch, {[](void* p) {
+                           auto* c = static_cast<Call*>(p);
+                           std::apply(c->first, c->second);
+                         },
+                         call, sizeof(Call), [](void* p) { delete static_cast<Call*>(p); }});
+  }
 }
 
 /// A kernel and its name in the source: what the rewriter makes of a kernel passed to the host API.
@@ -134,6 +138,11 @@ SIMT_INLINE T* dynamic_shared() {
 template <class T>
 struct DynamicShared {
   SIMT_INLINE operator T*() const { return dynamic_shared<T>(); }
+  /// A cast, as in (short*)array.
+  template <class U>
+  SIMT_INLINE explicit operator U*() const {
+    return dynamic_shared<U>();
+  }
 };
 
 // ---- Synchronisation ----

@@ -1,0 +1,372 @@
+"""What nvcc refuses and a C++ compiler takes: calls between host and device, and launches that do not fit.
+
+check() raises rewrite.py's Problem, one line `file:line: error: what; what to do`. It refuses only what it is sure of:
+names that a macro, a class, a local variable, another header or a condition could change are left to the compiler.
+"""
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+
+if TYPE_CHECKING:
+    from rewrite import File
+
+HERE = Path(__file__).resolve().parent / "include"
+NO_CALL = {"if", "for", "while", "switch", "catch", "return", "sizeof", "alignof", "decltype", "noexcept", "requires"}
+EXPRESSION = {"return", "else", "do", "case", "throw", "and", "or", "not", "co_return", "co_yield", "co_await", "goto"}
+# Found by the arguments' namespace, or by "using namespace std", whatever else has the name.
+STANDARD = set("accumulate adjacent_difference all_of any_of copy copy_if copy_n count count_if equal exchange fill "
+               "fill_n find find_if for_each for_each_n generate generate_n inner_product iota max max_element merge "
+               "min min_element minmax move partial_sum partition reduce remove remove_if replace reverse reverse_copy "
+               "rotate sample search shuffle sort stable_sort swap swap_ranges transform unique visit apply "
+               "inclusive_scan exclusive_scan transform_reduce distance advance begin end size data".split())
+DEVICE_ONLY = r"__sync(?:threads|warp)\w*|__threadfence\w*|__(?:shfl|ballot|all|any|match|reduce)\w*_sync|__activemask"
+LIMIT = 48 * 1024
+BYTES = {"bool": 1, "char": 1, "unsigned char": 1, "signed char": 1, "short": 2, "unsigned short": 2, "int": 4,
+         "unsigned": 4, "unsigned int": 4, "float": 4, "long": 8, "unsigned long": 8, "long long": 8,
+         "unsigned long long": 8, "double": 8, "float2": 8, "int2": 8, "float4": 16, "int4": 16, "double2": 16}
+NOT_HERE = [(r"cudaTextureObject_t|tex[123]D(?:fetch|Lod|Grad)?\s*(?=[<(])|texture\s*<\s*\w", "textures"),
+            (r"cudaSurfaceObject_t|surf[123]D(?:read|write)\s*(?=[<(])|surface\s*<\s*\w", "surfaces"),
+            (r"nvcuda\s*::\s*wmma", "tensor cores (wmma)")]
+# Headers that the backend has no replacement for, by how their names start.
+LIBRARIES = [("cub/", "CUB"), ("thrust/", "Thrust"), ("mma.h", "tensor cores (wmma)"), ("cublas", "cuBLAS"),
+             ("cufft", "cuFFT"), ("cusparse", "cuSPARSE"), ("cusolver", "cuSOLVER"), ("curand", "cuRAND"),
+             ("cudnn", "cuDNN"), ("cuComplex.h", "cuComplex"), ("cuda.h", "the driver API"), ("nvrtc.h", "NVRTC")]
+
+
+class Function(NamedTuple):
+    name: str
+    path: str
+    line: int
+    words: Set[str]  # before its name: qualifiers and type
+    scope: Tuple[str, ...]  # namespaces that have names
+    member: bool
+    template: bool
+    known: bool  # no macro and no #if can change what it is
+    parameters: Tuple[int, int]  # fewest and most arguments; most is -1 for any number
+    head: int
+    body: Tuple[int, int]  # (0, 0): a declaration
+
+    @property
+    def kernel(self) -> bool:
+        return "__global__" in self.words
+
+    @property
+    def device(self) -> bool:
+        return "__device__" in self.words
+
+    @property
+    def host(self) -> bool:
+        return not self.kernel and (not self.device or "__host__" in self.words)
+
+    @property
+    def plain(self) -> bool:
+        return self.known and not self.member and not self.words & {"__global__", "__device__", "constexpr",
+                                                                   "consteval"}
+
+
+class LaunchOf(NamedTuple):
+    """kernel<<<...>>>(arguments); offsets."""
+    kernel: str
+    at: int
+    arguments: Tuple[int, int]
+
+    @property
+    def name(self) -> str:
+        return re.sub(r"\s*<.*>$", "", self.kernel).split("::")[-1].strip()
+
+
+def standard(name: str) -> bool:
+    """Whether a header that is not the user's holds no kernels: C's, C++'s, the system's or ours."""
+    return "." not in name or name.startswith("sys/") or (HERE / name).is_file() or (
+        Path("/usr/include") / name).is_file() or name in ("float.h", "limits.h", "stdarg.h", "stdbool.h", "stddef.h",
+                                                           "stdint.h", "iso646.h", "stdalign.h")
+
+
+def library(name: str) -> Optional[str]:
+    """What to include in place of a header that is missing: the compiler's error says why it stops."""
+    if (HERE / name).is_file() or (Path("/usr/include") / name).is_file():
+        return None
+    what = next((what for start, what in LIBRARIES if name.startswith(start)), None)
+    return what and f"<{name}> ({what}) is not on the CPU backend; it needs nvcc and a GPU, or put it in #ifndef SIMT"
+
+
+def as_they_are(found: List[Function], given: int) -> bool:
+    """Whether the kernel of a launch has more parameters than arguments (defaults), or any number of them."""
+    return bool(found) and all(f.kernel and f.parameters[0] <= given and not 0 <= f.parameters[1] <= given
+                               for f in found)
+
+
+class Strict:
+    def __init__(self, file: "File") -> None:
+        self.file, self.job, self.flat = file, file.job, file.flat
+        self.conditional, self.guarded = self.find_conditions()
+        self.own = list(self.find_functions()) if self.flat.count("{") == self.flat.count("}") else []
+        for f in self.own:
+            self.job.functions.setdefault(f.name, []).append(f)
+
+    # ---- What the file is made of ----
+
+    def find_conditions(self) -> Tuple[List[Tuple[int, int]], List[Tuple[int, int]]]:
+        """Where #if decides; and where it decides by the compiler: device or host, here or nvcc."""
+        every, special = [], []
+        stack: List[List] = []
+        directive = r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b((?:\\\n|[^\n])*)"
+        for m in re.finditer(directive, self.file.code, re.M):
+            text = self.file.bare[m.start(2):m.end(2)]
+            if m[1].startswith("if"):
+                guard = re.match(rf"\s*#\s*define\s+{re.escape(text.strip())}\b", self.file.code[m.end():])
+                stack.append([m.start(), text, bool(guard) and m[1] == "ifndef"])
+            elif m[1] == "elif" and stack:
+                stack[-1][1] += text
+            elif m[1] == "endif" and stack:
+                start, text, guard = stack.pop()
+                if not guard:
+                    every.append((start, m.end()))
+                if re.search(r"\bSIMT\b|__CUDA|__NVCC__", text):
+                    special.append((start, m.end()))
+        return every, special
+
+    def find_functions(self) -> Iterator[Function]:
+        """Functions of namespaces and classes."""
+        file, last, until = self.file, 0, 0
+        scopes: List[Tuple[int, str]] = []  # (end, name) of the namespaces
+        for m in re.finditer(r"[;{}]", self.flat):
+            if m.start() < until:
+                continue
+            head = (last, m.start())
+            last = until = m.end()
+            scopes = [s for s in scopes if s[0] > m.start()]
+            inside = file.scope(m.start())
+            if m[0] == "}" or inside == "function":
+                continue
+            body = (0, 0)
+            if m[0] == "{":
+                body = (m.start(), file.close(m.start()))
+                if file.scope(m.end()) == "namespace":
+                    name = re.search(r"\bnamespace\s+([\w:\s]+)$", self.flat[slice(*head)])
+                    scopes += [(body[1], part.strip()) for part in (name[1].split("::") if name else [])]
+                if file.scope(m.end()) != "function":
+                    continue
+                last = until = body[1]
+            found = self.function(head, body, tuple(name for _, name in scopes), inside == "class")
+            if found:
+                yield found
+
+    def function(self, head: Tuple[int, int], body: Tuple[int, int], scope: Tuple[str, ...],
+                 member: bool) -> Optional[Function]:
+        blanked = re.sub(r"\b(?:public|private|protected)\s*:(?!:)", lambda m: " " * len(m[0]),
+                         self.file.attributes.sub(lambda m: " " * len(m[0]), self.flat[slice(*head)]))
+        start, template = 0, False
+        while True:
+            opened = re.compile(r"\s*template\s*<").match(blanked, start)
+            if not opened:
+                break
+            closed = self.file.close_angle(head[0] + opened.end() - 1, head[1])
+            if closed < 0:
+                return None
+            start, template = closed - head[0], True
+        m = re.compile(r"([^=()]*?)\b(\w+)\s*\(").match(blanked, start)
+        if not m or m[2] in NO_CALL or "operator" in m[1] + m[2]:
+            return None
+        words = set(re.findall(r"\w+", m[1]))
+        at = head[0] + m.end() - 1
+        known = bool(words) and not any(w in self.job.macros or re.fullmatch(r"[A-Z][A-Z0-9_]{2,}", w) for w in words)
+        known = known and not any(a <= at < b for a, b in self.guarded)
+        member = member or m[1].rstrip().endswith(("::", "~")) or bool(words & {"friend", "using", "typedef"})
+        return Function(m[2], self.file.path, self.line(at), words, scope, member, template, known,
+                        self.parameters(at), head[0] + start, body)
+
+    def parameters(self, at: int) -> Tuple[int, int]:
+        parts = [self.flat[a:b].strip() for a, b in self.file.split(at + 1, self.file.close(at) - 1)]
+        if parts in ([""], ["void"]):
+            return 0, 0
+        if any("..." in p or p in self.job.macros or re.search(r"\s<", p) for p in parts):
+            return 0, -1
+        needed = [p for p in parts if "=" not in re.sub(r"<.*>", "", p)]
+        return len(needed), len(parts)
+
+    # ---- What a place says ----
+
+    def line(self, at: int) -> int:
+        return self.file.source.count("\n", 0, at) + 1
+
+    def refuse(self, what: str, at: int) -> None:
+        raise self.file.error(f"{self.file.path}:{self.line(at)}: error: {what}")
+
+    def around(self, at: int) -> Optional[Function]:
+        return next((f for f in self.own if f.body[0] <= at < f.body[1]), None)
+
+    def sure(self, at: int) -> bool:
+        return self.file.define_at(at) is None and not any(a <= at < b for a, b in self.guarded)
+
+    def shadowed(self, name: str, function: Function) -> bool:
+        """Whether a parameter or a local variable has this name."""
+        text = self.flat[function.head:function.body[1]]
+        if function.name == name:
+            text = text.replace(name, " " * len(name), 1)
+        for m in re.finditer(rf"(\w+|[*&>\]])\s*\b{name}\b\s*([=;{{),\[(:])", text):
+            if m[1] not in EXPRESSION and (re.match(r"\w", m[1]) or m[2] != "("):
+                return True
+        return False
+
+    def calls(self, function: Function) -> Iterator[Tuple[str, str, int]]:
+        """(qualifier, name, offset) of what looks like a call in a body."""
+        text = self.flat[slice(*function.body)]
+        blanked = list(text)
+        for m in re.finditer(r"\b(?:decltype|sizeof|noexcept|alignof)\s*\(", text):
+            end = self.file.close(function.body[0] + m.end() - 1) - function.body[0]
+            blanked[m.end():end] = " " * (end - m.end())
+        for launch in self.file.launches:
+            start, end = launch.at - function.body[0], launch.arguments[0] - function.body[0]
+            if 0 <= start < len(text):
+                blanked[start:end] = ";" * (end - start)
+        for m in re.finditer(r"((?:\b\w+\s*)?::\s*)?(?<!\w)([A-Za-z_]\w*)\s*([(<])", "".join(blanked)):
+            before = text[:m.start()].rstrip()
+            word = re.search(r"\w+$", before[-40:])
+            at = function.body[0] + m.start(2)
+            if m[3] == "<":
+                end = self.file.close_angle(function.body[0] + m.start(3), function.body[1])
+                if end < 0 or not re.match(r"\s*\(", self.flat[end:end + 40]):
+                    continue
+            if m[2] in NO_CALL or before.endswith((".", "->", "::", "~")) or (word and word[0] not in EXPRESSION):
+                continue
+            yield (m[1] or "").replace("::", "").strip() if m[1] else "", m[2], at
+
+    def meant(self, name: str, qualifier: str, caller: Function) -> List[Function]:
+        """All functions that a call may mean; none if that cannot be known."""
+        found = self.job.functions.get(name, [])
+        if not found or name in self.job.macros or any(f.member or not f.known for f in found):
+            return []
+        if name in STANDARD or self.of_cuda(name):
+            return []
+        if self.shadowed(name, caller) or re.search(rf"\busing\s+[\w:\s]*::\s*{name}\s*;", self.flat):
+            return []
+        visible = [f for f in found if (f.scope and f.scope[-1] == qualifier) or
+                   (not qualifier and caller.scope[:len(f.scope)] == f.scope)]
+        return found if visible else []
+
+    def of_cuda(self, name: str) -> bool:
+        texts = self.job.__dict__.setdefault("api", [p.read_text() for p in sorted(HERE.glob("*.h"))])
+        declared = rf"(?<!\breturn)[\w*&>]\s+[*&]*{name}\s*\(|\b[A-Z_]+\([^()\n]*\b{name}\b"  # by a macro, too
+        return len(name) > 2 and any(re.search(declared, text) for text in texts)
+
+    # ---- What is refused ----
+
+    def check(self) -> None:
+        self.unsupported()
+        for launch in self.file.launches:
+            if self.sure(launch.at) and re.fullmatch(r"[\w\s:]+", re.sub(r"<.*>", "", launch.kernel)):
+                self.launch(launch)
+        for caller in self.own:
+            if caller.body[1] and caller.known:
+                self.body(caller)
+
+    def unsupported(self) -> None:
+        for pattern, what in NOT_HERE:
+            for m in re.finditer(rf"(?<![\w.>])(?:{pattern})", self.flat):
+                if not any(a <= m.start() < b for a, b in self.conditional):
+                    self.refuse(f"{what} are not supported on the CPU backend; they need a GPU and nvcc", m.start())
+
+    def launch(self, launch: LaunchOf) -> None:
+        name, at = launch.name, launch.at
+        found = self.job.functions.get(name, [])
+        caller = self.around(at)
+        if name in self.job.macros or not caller or self.shadowed(name, caller):
+            return
+        if not found:
+            self.misspelled(name, at)
+        elif all(f.known and not f.member and not f.kernel for f in found) and any(f in self.own for f in found):
+            place = "in place of __device__" if found[0].device else "before it"
+            self.refuse(f"'{name}' is launched but is no kernel; write __global__ {place} in line {found[0].line}", at)
+        elif all(f.kernel and f.known for f in found):
+            self.arguments(launch, found)
+
+    def misspelled(self, name: str, at: int) -> None:
+        kernels = sorted(n for n, found in self.job.functions.items() if any(f.kernel for f in found))
+        launched = sum(1 for launch in self.file.launches if launch.name == name)
+        elsewhere = any(re.search(rf"\b{name}\b", text) for text in self.job.texts)
+        pasted = any("##" in text for text in [self.file.code, *self.job.texts])  # a macro may make the name
+        if not kernels or elsewhere or pasted or self.job.missing or len(
+                re.findall(rf"\b{name}\b", self.file.code)) > launched:
+            return
+        near = difflib.get_close_matches(name, kernels, 1)
+        self.refuse(f"there is no kernel '{name}'; " + (
+            f"did you mean '{near[0]}'?" if near else f"the kernels are {', '.join(kernels[:5])}"), at)
+
+    def arguments(self, launch: LaunchOf, found: List[Function]) -> None:
+        parts = [self.flat[a:b].strip() for a, b in self.file.split(*launch.arguments)]
+        if any(p.endswith("...") or re.sub(r"\W.*", "", p) in self.job.macros for p in parts):
+            return
+        given = 0 if parts == [""] else len(parts)
+        most = given + sum(p.count(",") for p in parts if "<" in p)  # < may be an operator
+        if any(f.parameters[0] <= n and (n <= f.parameters[1] or f.parameters[1] < 0)
+               for f in found for n in range(given, most + 1)):
+            return
+        least, most = found[0].parameters
+        takes = f"{most}" if least == most else f"{least} to {most}"
+        self.refuse(f"kernel '{launch.name}' takes {takes} argument{'s' * (takes != '1')}, the launch gives {given}; "
+                    f"give what line {found[0].line} lists", launch.at)
+
+    def body(self, caller: Function) -> None:
+        text = self.flat[slice(*caller.body)]
+        on_device = caller.kernel or not caller.host
+        on_host = caller.plain and not caller.template
+        marked = re.search(r"__(?:device|global|host)__", text) or any(
+            word in self.job.device_macros for word in set(re.findall(r"\b[A-Za-z_]\w+", text)))
+        for qualifier, name, at in self.calls(caller):
+            if not self.sure(at):
+                continue
+            if on_host and not marked and re.fullmatch(DEVICE_ONLY, name) and not self.job.functions.get(name):
+                self.refuse(f"'{name}' is for device code; '{caller.name}' is host code: write __global__ or "
+                            "__device__ before it", at)
+            found = self.meant(name, qualifier, caller)
+            if not found:
+                continue
+            own = any(f.body[1] and f in self.own for f in found)
+            if on_device and own and all(f.plain for f in found) and not self.job.missing:
+                self.refuse(f"'{name}' is a host function, called in device code; write __device__ before it in line "
+                            f"{found[0].line}", at)
+            if all(f.kernel for f in found) and not caller.member and re.search(r"(?:[;{})]|\belse|\bdo)\s*$",
+                                                          self.flat[:at - len(qualifier)].rstrip(": ")[-200:]):
+                self.refuse(f"kernel '{name}' is called as a function; launch it: {name}<<<blocks, threads>>>(...)", at)
+            if on_host and not marked and all(not f.host and not f.kernel and "constexpr" not in f.words
+                                              for f in found):
+                self.refuse(f"'{name}' is a __device__ function, called in host code; call it in a kernel, or write "
+                            f"__host__ __device__ before it in line {found[0].line}", at)
+        if caller.kernel and not caller.template:
+            self.static_shared(caller)
+
+    def static_shared(self, kernel: Function) -> None:
+        """Adds up the arrays whose sizes are plain; so the sum is never more than what nvcc sees."""
+        text = self.flat[slice(*kernel.body)]
+        if any(kernel.body[0] <= a < kernel.body[1] for a, _ in self.conditional):
+            return
+        total, last = 0, kernel.body[0]
+        for m in re.finditer(r"\b__shared__\s+([a-z][\w ]*?)\s+(\w+)\s*((?:\[[^\[\]]*\]\s*)+);", text):
+            count, size = 1, BYTES.get(m[1].strip())
+            for dimension in re.findall(r"\[([^\[\]]*)\]", m[3]):
+                count *= self.value(dimension)
+            before = text[:m.start()]
+            if size and before.count("{") == before.count("}") + 1 and not re.search(r"\bextern\s*$", before) and (
+                    re.search(rf"\b{m[2]}\b", text[m.end():])):
+                total, last = total + size * count, kernel.body[0] + m.start()
+        if total > LIMIT:
+            self.refuse(f"kernel '{kernel.name}' has {total} bytes of static shared memory, a block has {LIMIT}; make "
+                        "the arrays smaller, or use extern __shared__", last)
+
+    def value(self, text: str) -> int:
+        """Of a size made of numbers and constants of this file; 0 if that is not plain."""
+        names: Dict[str, str] = {d.name: self.file.code[d.start:d.end] for d in self.file.defines if not d.parameters}
+        names.update(re.findall(r"\b(?:constexpr|const)\s+(?:int|unsigned|size_t|std::size_t)\s+(\w+)\s*=\s*([^;,]+);",
+                                self.flat))
+        for _ in range(4):
+            text = re.sub(r"\b[A-Za-z_]\w*\b", lambda m: f"({names.get(m[0], m[0])})", text)
+        if not re.fullmatch(r"[\d\s()+*-]+", text):
+            return 0
+        try:
+            return max(0, int(eval(text, {"__builtins__": {}})))
+        except Exception:
+            return 0

@@ -1,0 +1,223 @@
+"""What nvcc refuses, the CPU backend refuses in one line; what nvcc takes, it takes."""
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import List, Tuple
+
+ROOT = Path(__file__).resolve().parents[2]
+SIMT = ROOT / "common" / "simt"
+ADD = "__global__ void add(int* a, int* b, int* c, int n) { c[n] = a[n] + b[n]; }\n"
+DOUBLED = "int doubled(int x) { return 2 * x; }\n"
+
+# (name, source, what the CPU backend says after a.cu:). nvcc refuses them, too.
+REFUSED: List[Tuple[str, str, str]] = [
+    ("no __global__", "void add(int* a) { a[0] = 1; }\nint main() { add<<<1, 1>>>(nullptr); }",
+     "2: error: 'add' is launched but is no kernel; write __global__ before it in line 1"),
+    ("launch of a __device__ function", "__device__ void add(int* a) {}\nint main() { add<<<1, 1>>>(nullptr); }",
+     "2: error: 'add' is launched but is no kernel; write __global__ in place of __device__ in line 1"),
+    ("no __device__", DOUBLED + "__global__ void k(int* a) {\n  a[0] = doubled(1);\n}\n",
+     "3: error: 'doubled' is a host function, called in device code; write __device__ before it in line 1"),
+    ("no __device__ for a __device__ function", DOUBLED + "__device__ int f(int x) { return 1 + doubled(x); }\n"
+     "__global__ void k(int* a) { a[0] = f(1); }",
+     "2: error: 'doubled' is a host function, called in device code; write __device__ before it in line 1"),
+    ("no __device__ in a namespace", "namespace a {\n" + DOUBLED + "namespace {\n"
+     "__global__ void k(int* p) { if (p) p[0] = doubled(1); }\n}\n}\n",
+     "4: error: 'doubled' is a host function, called in device code; write __device__ before it in line 2"),
+    ("no __device__ for a template", "template <class T> T halve(T x) { return x / 2; }\n"
+     "__global__ void k(float* a) { a[0] = halve<float>(a[1]); }",
+     "2: error: 'halve' is a host function, called in device code; write __device__ before it in line 1"),
+    ("kernel as a function", ADD + "int main() {\n  add(nullptr, nullptr, nullptr, 1);\n}\n",
+     "3: error: kernel 'add' is called as a function; launch it: add<<<blocks, threads>>>(...)"),
+    ("kernel as a function, after if", ADD + "int main() { if (true) add(nullptr, nullptr, nullptr, 1); }\n",
+     "2: error: kernel 'add' is called as a function; launch it: add<<<blocks, threads>>>(...)"),
+    ("__device__ from the host", "__device__ int f(int x) { return x; }\nint main() { return f(0); }\n",
+     "2: error: 'f' is a __device__ function, called in host code; call it in a kernel, or write __host__ __device__ "
+     "before it in line 1"),
+    ("a barrier on the host", "void k(float* a) {\n  __syncthreads();\n}\n",
+     "2: error: '__syncthreads' is for device code; 'k' is host code: write __global__ or __device__ before it"),
+    ("too few arguments", ADD + "int main() { add<<<1, 1>>>(nullptr, nullptr, nullptr); }\n",
+     "2: error: kernel 'add' takes 4 arguments, the launch gives 3; give what line 1 lists"),
+    ("too many arguments for a template", "template <class T> __global__ void one(T* a) {}\n"
+     "int main() { one<float><<<1, 1>>>(nullptr, 1); }\n",
+     "2: error: kernel 'one' takes 1 argument, the launch gives 2; give what line 1 lists"),
+    ("too many arguments with defaults", "__global__ void k(int a, int b = 1) {}\nint main() { k<<<1, 1>>>(1, 2, 3); }",
+     "2: error: kernel 'k' takes 1 to 2 arguments, the launch gives 3; give what line 1 lists"),
+    ("a misspelled kernel", ADD + "int main() { ad<<<1, 1>>>(nullptr, nullptr, nullptr, 1); }\n",
+     "2: error: there is no kernel 'ad'; did you mean 'add'?"),
+    ("another kernel", ADD + "int main() { multiply<<<1, 1>>>(1); }\n",
+     "2: error: there is no kernel 'multiply'; the kernels are add"),
+]
+
+# 64 KiB: nvcc says so when it writes machine code.
+TOO_MUCH = ("#define ROWS 128\nconstexpr int columns = 2 * 64;\n__global__ void k(float* a) {\n"
+            "  __shared__ float s[ROWS][columns];\n  s[threadIdx.x][0] = a[0];\n  __syncthreads();\n"
+            "  a[1] = s[31 - threadIdx.x][0];\n}\n",
+            "4: error: kernel 'k' has 65536 bytes of static shared memory, a block has 49152; make the arrays smaller, "
+            "or use extern __shared__")
+
+# nvcc takes these, and so does the CPU backend.
+ACCEPTED: List[Tuple[str, str]] = [
+    ("file-scope dynamic shared memory", "extern __shared__ float array[];\n__global__ void k(float* out) {\n"
+     "  short* a = (short*)array;\n  float* b = (float*)&a[128];\n  int* c = reinterpret_cast<int*>(array);\n"
+     "  a[threadIdx.x] = 1; b[0] = 2; c[1] = 3; array[4] = 5;\n  out[0] = array[4] + *array;\n}\n"
+     "int main() { k<<<1, 32, 4096>>>(nullptr); }\n"),
+    ("default arguments", "__global__ void k(int* p = nullptr, float f = 0) {}\n"
+     "template <class T> __global__ void t(T* p, T f = T(1)) {}\n"
+     "int main() { k<<<1, 1>>>(); k<<<1, 1>>>(nullptr); k<<<1, 1>>>(nullptr, 1); t<int><<<1, 1>>>(nullptr); }\n"),
+    ("grids in braces", "__global__ void k(int n) {}\nint main() { k<<<{2, 1}, {8, 8}>>>(1);\n"
+     "  k<<<{2, 1},\n   {8, 8}, 16>>>(1); k<<<2, {8}, 0, nullptr>>>(1); }\n"),
+    ("launches with spaces", "__global__ void k(int a) {}\n"
+     "int main() { k << <1, 32 >> > (1); k<< < 1, 32 >> >(2); k<<<1, 32>> >(1 << 2 >> 1); }\n"),
+    ("under __CUDACC__", "#ifdef __CUDACC__\n__global__ void k(int* p) { __shared__ int s; s = 1; p[0] = s; }\n#endif\n"
+     "#if !defined(__CUDACC__)\nthis is not C++\n#endif\nint main() { k<<<1, 1>>>(nullptr); }\n"),
+    ("variables of structures", "struct P { int a, b; };\nstruct Node { Node* next; };\n__constant__ struct P p;\n"
+     "__device__ struct Node* head;\n__device__ struct { int a, b; } two;\n__constant__ struct Q { int a; } q[4];\n"
+     "__device__ union { int i; float f; } either;\n__device__ struct P make(struct P x) { return x; }\n"
+     "__global__ void k(int* o) { o[0] = p.a + two.b + q[1].a + either.i + (head != nullptr) + make(p).a; }\n"
+     "int main() { P h{}; cudaMemcpyToSymbol(p, &h, sizeof(h)); }\n"),
+    ("overloads for both sides", "#include <cmath>\n__device__ int f(int x) { return x; }\n"
+     "float f(float x) { return x; }\n__host__ __device__ int g(int x) { return x; }\n"
+     "__global__ void k(int* a) { a[0] = f(1) + g(2); }\nint main() { return int(f(1.f)) + g(1); }\n"),
+    ("macros and constexpr", "#define HD __host__ __device__\nHD int f(int x) { return x; }\n"
+     "constexpr __host__ __device__ int size() { return 4; }\n"
+     "__global__ void k(int* a) { int s[size()]; a[0] = f(a[1]) + sizeof(s); }\n"
+     "int main() { return f(0); }\n"),
+    ("names that mean something else", "#include <algorithm>\nint sum(int a) { return a; }\n"
+     "__global__ void scale(int* p) { int sum(2); p[0] = sum; }\n"
+     "struct A { __device__ int value() const { return 1; } __device__ int twice() const { return 2 * value(); } };\n"
+     "template <class F> __global__ void apply(F f, int* p) { p[0] = f(1); }\n"
+     "namespace ref { float exp(float x) { return x; } int max(int a, int) { return a; } }\n"
+     "__global__ void math(float* p) { A a; p[0] = exp(p[1]) + max(1, 2) + a.twice(); }\n"
+     "int f(int x) { return x; }\n"
+     "int main() {\n  auto scale = [](int* p) { *p = 1; };\n  int i = 0;\n  scale(&i);\n  std::max(1, 2);\n"
+     "  return sum(i) + f(0);\n}\n"),
+    ("names that the standard library has, too", "#include <algorithm>\n#include <vector>\n#define GPU __device__\n"
+     "#define MAKE(T) __global__ void add_##T(T* a) { a[0] += 1; }\nMAKE(float)\nusing namespace std;\n"
+     "GPU int f(int x) { return x; }\n__device__ void swap(int& a, int& b) { int c = a; a = b; b = c; }\n"
+     "__global__ void copy(const float* a, float* b, int n) { b[n] = a[n]; }\n"
+     "__global__ void flags(bool a, bool b) {}\ntemplate <class F> __global__ void each(F g, int n) { g(n); }\n"
+     "int main() {\n  struct L { GPU int operator()(int x) const { return f(x); } };\n  vector<int> a(3), b(3);\n"
+     "  swap(a, b);\n  copy(a.begin(), a.end(), b.begin());\n  int i = 1, n = 2;\n  flags<<<1, 1>>>(i<n, n>2);\n"
+     "  add_float<<<1, 1>>>(nullptr);\n}\n"),
+    ("kernels through pointers", "__global__ void one(int* p) {}\n__global__ void two(int* p) {}\n"
+     "using Kernel = void (*)(int*);\nvoid run(Kernel kernel) { kernel<<<1, 1>>>(nullptr); }\n"
+     "template <Kernel k> void twice() { k<<<1, 1>>>(nullptr); }\n"
+     "int main(int n, char**) {\n  auto kernel = n > 1 ? one : two;\n  kernel<<<1, 1>>>(nullptr);\n  run(two);\n"
+     "  twice<one>();\n}\n"),
+    ("any number of arguments", "template <class... A> __global__ void k(A... a) {}\n"
+     "template <class... A> void run(A... a) { k<<<1, 1>>>(a...); k<A...><<<1, 1>>>(a...); }\n"
+     "int main() { k<<<1, 1>>>(1, 2.f); k<<<1, 1>>>(); run(1, 2); }\n"),
+    ("declared, then defined", "__global__ void k(int a, int b);\n__device__ int f(int);\n"
+     "int main() { k<<<1, 1>>>(1, 2); }\n__global__ void k(int a, int b) { f(a); }\n"
+     "__device__ int f(int x) { return x; }\n"),
+    ("the most static shared memory", "__global__ void k(float* a) {\n  __shared__ float s[12288];\n"
+     "  s[threadIdx.x] = 1; a[0] = s[1];\n}\n"),
+]
+
+# What needs a GPU, or NVIDIA's toolkit; nvcc takes it.
+NOT_HERE: List[Tuple[str, str, str]] = [
+    ("textures", "__global__ void k(cudaTextureObject_t t, float* p) { p[0] = tex1Dfetch<float>(t, 0); }",
+     "1: error: textures are not supported on the CPU backend; they need a GPU and nvcc"),
+    ("surfaces", "\n__global__ void k(cudaSurfaceObject_t s) {}",
+     "2: error: surfaces are not supported on the CPU backend; they need a GPU and nvcc"),
+    ("wmma", "#include <mma.h>\nusing namespace nvcuda;\n", "1:10: fatal error: <mma.h> (tensor cores (wmma)) "),
+    ("CUB", "#include <vector>\n#include <cub/cub.cuh>\n", "2:10: fatal error: <cub/cub.cuh> (CUB) "),
+    ("Thrust", "#include <thrust/sort.h>\n", "1:10: fatal error: <thrust/sort.h> (Thrust) "),
+    ("the driver API", "#include <cuda.h>\n", "1:10: fatal error: <cuda.h> (the driver API) "),
+    ("cuComplex", '#include "cuComplex.h"\n', "1:10: fatal error: <cuComplex.h> (cuComplex) "),
+    ("cuRAND", "#include <curand_kernel.h>\n", "1:10: fatal error: <curand_kernel.h> (cuRAND) "),
+]
+
+
+class Strict(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp()).resolve()
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def call(self, *command: str) -> Tuple[int, str]:
+        done = subprocess.run(command, cwd=str(self.folder), text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        return done.returncode, done.stdout
+
+    def rewrite(self, source: str, name: str = "a") -> Tuple[int, str]:
+        (self.folder / f"{name}.cu").write_text(source)
+        return self.call(sys.executable, str(SIMT / "rewrite.py"), f"{name}.cu", "-o", f"{name}.cpp")
+
+    def compile(self, name: str = "a", compiler: str = "g++") -> Tuple[int, str]:
+        return self.call(compiler, "-fsyntax-only", "-std=c++17", "-I", str(SIMT / "include"), "-I", str(SIMT),
+                         f"{name}.cpp")
+
+    def test_refused(self) -> None:
+        for name, source, line in [*REFUSED, ("static shared memory", *TOO_MUCH)]:
+            with self.subTest(name=name):
+                self.assertEqual((1, f"a.cu:{line}\n"), self.rewrite(source))
+
+    def test_accepted(self) -> None:
+        for name, source in ACCEPTED:
+            with self.subTest(name=name):
+                self.assertEqual((0, ""), self.rewrite(source))
+                for compiler in ("g++", "clang++"):
+                    if shutil.which(compiler):
+                        self.assertEqual((0, ""), self.compile(compiler=compiler))
+
+    def test_what_is_not_here(self) -> None:
+        for name, source, line in NOT_HERE:
+            with self.subTest(name=name):
+                code, said = self.rewrite(source)
+                code, said = self.compile() if code == 0 else (code, said)
+                errors = [text for text in said.splitlines() if "error" in text]
+                self.assertEqual((1, 1), (code, len(errors)), said)
+                self.assertTrue(errors[0].startswith(f"a.cu:{line}"), said)
+
+    def test_left_out_by_a_condition(self) -> None:
+        source = "#ifndef SIMT\n#include <cub/cub.cuh>\n#endif\n#if __has_include(<cub/none.cuh>)\n" \
+                 "#include <cub/none.cuh>\ncudaTextureObject_t t;\n#endif\n" \
+                 "#ifdef SIMT\nint f() { return 1; }\n#else\n__device__ int f() { return 1; }\n#endif\n" \
+                 "__global__ void k(int* p) { p[0] = f(); }\n"
+        self.assertEqual((0, ""), self.rewrite(source))
+        self.assertEqual((0, ""), self.compile())
+
+    def test_a_pointer_to_a_kernel_says_how_many_arguments(self) -> None:
+        self.assertEqual((0, ""), self.rewrite("void run(void (*k)(int, int)) { k<<<1, 1>>>(1); }\n"))
+        code, said = self.compile()
+        errors = [text for text in said.splitlines() if "error" in text]
+        self.assertEqual((1, 1), (code, len(errors)), said)
+        self.assertIn("this launch gives another number of arguments than its kernel takes", errors[0])
+
+    def test_headers_count(self) -> None:
+        """A kernel of a header is known; a header that is not found may hold anything."""
+        (self.folder / "k.cuh").write_text("#pragma once\n" + ADD)
+        self.assertEqual((1, "a.cu:2: error: there is no kernel 'adds'; did you mean 'add'?\n"),
+                         self.rewrite('#include "k.cuh"\nint main() { adds<<<1, 1>>>(); }\n'))
+        self.assertEqual((0, ""), self.rewrite('#include "k.cuh"\n#include "no.cuh"\n'
+                                               'int main() { adds<<<1, 1>>>(); }\n'))
+
+    @unittest.skipUnless(shutil.which("nvcc"), "no nvcc")
+    def test_nvcc_agrees(self) -> None:
+        cases = [(name, source, "-cuda", False) for name, source, _ in REFUSED]
+        cases += [("static shared memory", TOO_MUCH[0], "-cubin", False)]
+        cases += [(name, source, "-cuda", True) for name, source in ACCEPTED]
+        self.assertLessEqual(len(cases), 30)
+
+        def verdict(case: Tuple[str, str, str, bool]) -> Tuple[str, bool, bool, str]:
+            name, source, how, wanted = case
+            stem = re.sub(r"\W+", "_", name)
+            (self.folder / f"{stem}.nv.cu").write_text(source)
+            code, said = self.call("nvcc", "-std=c++17", "-arch=sm_80", how, f"{stem}.nv.cu", "-o", f"{stem}.out")
+            return name, wanted, code == 0, said
+
+        with ThreadPoolExecutor(2) as pool:
+            for name, wanted, got, said in pool.map(verdict, cases):
+                with self.subTest(name=name):
+                    self.assertEqual(wanted, got, said)
+
+
+if __name__ == "__main__":
+    unittest.main()
