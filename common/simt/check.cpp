@@ -24,7 +24,7 @@ bool checking = false, counting = false, several_workers = false;
 
 namespace {
 
-constexpr int error_illegal_address = 700, error_misaligned = 716;
+constexpr int error_illegal_address = 700;
 
 struct Record {
   std::uint32_t serial;  ///< of the block; 0: none

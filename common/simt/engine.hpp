@@ -270,6 +270,13 @@ void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter 
           ProgramCounter second);
 std::string name_of(const Thread& thread);  ///< "block (1,0,0), thread (32,0,0)"
 
+// ---- hooks.cpp ----
+
+/// An access at an address that is no multiple of `alignment`: ends the launch.
+[[noreturn]] void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc);
+/// An access by the running thread, if any, of many bytes of unknown alignment.
+void observe_range(const void* address, std::size_t bytes, Access kind, const void* return_address);
+
 // ---- count.cpp ----
 
 void record(Thread& thread, const Event& event);

@@ -18,6 +18,8 @@ struct Limits {
   unsigned threads_per_sm = 2048, blocks_per_sm = 32;
 };
 const Limits& limits();
+/// What malloc and new in kernels share.
+std::size_t device_heap_bytes();
 /// A whole number from the environment; ends the program with a line if it is anything else.
 std::size_t number_from(const char* variable, std::size_t least, std::size_t most,
                         std::size_t otherwise);

@@ -282,6 +282,7 @@ cudaError_t cudaDeviceReset() { return end(waited()); }
 namespace {
 std::size_t limit_values[] = {1 << 10, 1 << 20, 8 << 20, 2, 2048, 128, 0};
 }
+std::size_t simt::device_heap_bytes() { return limit_values[cudaLimitMallocHeapSize]; }
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   if (limit > cudaLimitPersistingL2CacheSize) return end(cudaErrorUnsupportedLimit);
   limit_values[limit] = value;
