@@ -13,6 +13,9 @@ std::string at(const std::string& name) { return simt_test::here("faults_library
 class Misaligned : public simt_test::Device {};
 class Library : public simt_test::Device {};
 class Division : public simt_test::Device {};
+class SharedGaps : public simt_test::Device {};
+class SharedLimits : public simt_test::Device {};
+class HostMemory : public simt_test::Device {};
 
 // ---- Structures copied whole ----
 
@@ -182,6 +185,176 @@ TEST_F(Division, by_three_is_right) {
   divide<<<1, 32>>>(out.get(), by.get());
   expect_clean();
   EXPECT_EQ(out.first(), 33);
+}
+
+// ---- Shared memory: gaps between variables, and how much there is ----
+
+__global__ void past_first(float* out, int shift) {
+  __shared__ float a[32], b[32];
+  const int t = threadIdx.x;
+  a[t] = t;
+  b[t] = 2 * t;
+  __syncthreads();
+  out[t] = a[t + shift] + b[t];  // HERE past first
+}
+TEST_F(SharedGaps, past_the_first_of_two_arrays) {
+  Array<float> out(32);
+  past_first<<<1, 32>>>(out.get(), 1);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  expect_finding(
+      "bounds", "past_first",
+      {at("past first"), "0 bytes behind the end of a __shared__ variable of 128 bytes"});
+}
+TEST_F(SharedGaps, inside_is_right) {
+  Array<float> out(32);
+  past_first<<<1, 32>>>(out.get(), 0);
+  expect_clean();
+  EXPECT_EQ(out.host()[31], 93);
+}
+__global__ void banks(unsigned* out) {
+  __shared__ char c;
+  __shared__ float a[33];
+  __shared__ float b[32];
+  __shared__ __align__(1024) float d[4];
+  c = 0;
+  const auto offset = [&](const void* p) {
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p) / 4 % 32);
+  };
+  out[0] = offset(a);
+  out[1] = offset(b);
+  out[2] = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(d) % 1024);
+}
+TEST_F(SharedGaps, banks_are_those_without_gaps) {
+  Array<unsigned> out(3);
+  banks<<<1, 1>>>(out.get());
+  expect_clean();
+  EXPECT_EQ(out.host(), (std::vector<unsigned>{1, 2, 0}));
+}
+
+template <int bytes>
+__global__ void fixed_and_dynamic(char* out) {
+  extern __shared__ char dynamic[];
+  __shared__ char fixed[bytes];
+  fixed[threadIdx.x] = 1;
+  dynamic[threadIdx.x] = 2;
+  out[threadIdx.x] = fixed[threadIdx.x] + dynamic[threadIdx.x];
+}
+TEST_F(SharedLimits, more_than_48_KiB_of_variables) {
+  Array<char> out(32);
+  fixed_and_dynamic<65536><<<1, 32, 32>>>(out.get());
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  expect_clean();
+}
+TEST_F(SharedLimits, both_together_without_the_attribute) {
+  Array<char> out(32);
+  fixed_and_dynamic<32768><<<1, 32, 40960>>>(out.get());
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  fixed_and_dynamic<32768><<<1, 32, 16384>>>(out.get());
+  expect_clean();
+  EXPECT_EQ(out.first(), 3);
+}
+TEST_F(SharedLimits, both_together_with_the_attribute) {
+  Array<char> out(32);
+  ASSERT_EQ(cudaFuncSetAttribute(fixed_and_dynamic<32000>,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, 40960),
+            cudaSuccess);
+  fixed_and_dynamic<32000><<<1, 32, 40960>>>(out.get());
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  expect_clean();
+  EXPECT_EQ(out.first(), 3);
+}
+
+// ---- Whose memory it is ----
+
+__global__ void read(float* out, const float* in) { *out = *in; }
+float of_the_host = 1;
+__device__ float of_the_device[4];
+
+void expect_host_memory(const float* in, const std::string& what) {
+  float* out = nullptr;
+  ASSERT_EQ(cudaMalloc(&out, 4), cudaSuccess);
+  read<<<1, 1>>>(out, in);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  const auto findings = simt::take_findings();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, "host memory");
+  EXPECT_NE(findings[0].text.find(what), std::string::npos) << findings[0].text;
+}
+TEST_F(HostMemory, from_new) {
+  const std::vector<float> in(10, 1.0f);
+  expect_host_memory(in.data(), "cudaMalloc()");
+}
+TEST_F(HostMemory, local_variable) {
+  const float in = 1;
+  expect_host_memory(&in, "a local variable of the host");
+}
+TEST_F(HostMemory, global_variable) { expect_host_memory(&of_the_host, "variable of the host"); }
+TEST_F(HostMemory, beside_a_device_variable) {
+  void* place = nullptr;
+  ASSERT_EQ(cudaGetSymbolAddress(&place, of_the_device), cudaSuccess);
+  expect_host_memory(static_cast<float*>(place) + 100, "beside the __device__ variables");
+}
+
+// ---- What a program ends with ----
+
+__global__ void nothing() {}
+int refused_launch(bool ask) {
+  nothing<<<1, 2048>>>();  // HERE refused
+  return ask && cudaGetLastError() == cudaSuccess ? 1 : 0;
+}
+simt_test::RegisterChild unasked("unasked", [] { return refused_launch(false); });
+simt_test::RegisterChild asked("asked", [] { return refused_launch(true); });
+simt_test::RegisterChild refused_api("refused_api", [] {
+  void* none = nullptr;
+  return cudaLaunchKernel(nothing, dim3(1), dim3(2048), &none) == cudaSuccess ? 1 : 0;
+});
+int copy_too_much(int exit_code) {
+  float host[4] = {};
+  float* device = nullptr;
+  cudaMalloc(&device, 8);
+  cudaMemcpy(device, host, 16, cudaMemcpyHostToDevice);  // HERE too much
+  cudaFree(device);
+  return exit_code;
+}
+simt_test::RegisterChild wrong_copy("wrong_copy", [] { return copy_too_much(0); });
+simt_test::RegisterChild wrong_copy_3("wrong_copy_3", [] { return copy_too_much(3); });
+
+TEST(Unchecked, refused_launch) {
+  const auto ended = simt_test::run_self({"--child=unasked"});
+  EXPECT_EQ(ended.code, 66) << ended.output;
+  EXPECT_NE(ended.output.find("the launch of nothing at " + at("refused")), std::string::npos)
+      << ended.output;
+  EXPECT_NE(ended.output.find("2048 threads per block"), std::string::npos) << ended.output;
+}
+TEST(Unchecked, launch_that_was_asked_about_is_right) {
+  for (const char* child : {"--child=asked", "--child=refused_api"}) {
+    const auto ended = simt_test::run_self({child});
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_EQ(ended.output, "");
+  }
+}
+TEST(Unchecked, calls) {
+  const auto ended = simt_test::run_self({"--child=wrong_copy"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(
+      ended.output.find("cudaMemcpy() at " + at("too much") + " returned cudaErrorInvalidValue"),
+      std::string::npos)
+      << ended.output;
+  EXPECT_EQ(simt_test::run_self({"--child=wrong_copy_3"}).output, "");
+}
+
+__global__ void race(int* out) { out[0] = threadIdx.x; }  // HERE race
+simt_test::RegisterChild race_counted("race_counted", [] {
+  int* out = nullptr;
+  cudaMalloc(&out, 4);
+  race<<<1, 64>>>(out);
+  return static_cast<int>(cudaDeviceSynchronize());
+});
+TEST(Unchecked, table_of_a_program_with_findings_names_lines) {
+  const auto ended = simt_test::run_self({"--child=race_counted"}, {"SIMT_COUNT=1"});
+  EXPECT_EQ(ended.code, 66);
+  EXPECT_NE(ended.output.find(at("race") + " "), std::string::npos) << ended.output;
+  EXPECT_NE(ended.output.find("  " + at("race")), std::string::npos) << ended.output;
 }
 
 }  // namespace
