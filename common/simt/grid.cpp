@@ -309,7 +309,8 @@ void run_grid(const Launch& launch, Body body, unsigned depth) {
   const Refusal refused = refusal(launch);
   if (refused.error != 0 || sticky_error() != 0) {
     if (refused.error != 0) {
-      launch_refused(refused.error, depth > 0 ? "" : refused_text(launch, refused.why));
+      const bool told = depth == 0 && sticky_error() == 0;  // else it follows from another error
+      launch_refused(refused.error, told ? refused_text(launch, refused.why) : "");
     }
     body.destroy(body.arguments);
     return;
