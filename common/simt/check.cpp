@@ -11,8 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <set>
-#include <tuple>
 
 #include "engine.hpp"
 #include "errors.hpp"
@@ -24,7 +22,7 @@ bool checking = false, counting = false, several_workers = false;
 
 namespace {
 
-constexpr int error_illegal_address = 700, error_misaligned = 716;
+constexpr int error_illegal_address = 700;
 
 struct Record {
   std::uint32_t serial;  ///< of the block; 0: none
@@ -40,27 +38,6 @@ constexpr std::uint32_t last_time = (1u << 22) - 1;
 
 Cell* cells = nullptr;
 bool instrumented_code = false;
-bool findings_expected = false;
-std::mutex mutex;
-std::vector<Finding> findings;
-std::uint64_t findings_made = 0;
-std::set<std::tuple<std::string, ProgramCounter, ProgramCounter>> known;
-
-void end_with_66() {
-  if (findings_made == 0) return;
-  std::fflush(nullptr);
-  std::fprintf(stderr, "simt: %llu finding(s); exit code 66\n",
-               static_cast<unsigned long long>(findings_made));
-  std::_Exit(66);
-}
-
-bool setting(const char* name, bool otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr || *text == '\0' ? otherwise : std::string(text) != "0";
-}
-
-bool check_wanted = setting("SIMT_CHECK", true);
-
 std::string triple(const char* what, const uint3& at) {
   char text[60];
   std::snprintf(text, sizeof text, "%s (%u,%u,%u)", what, at.x, at.y, at.z);
@@ -122,7 +99,7 @@ __attribute__((noinline, cold)) void report_race(const Thread& thread, std::uint
   char where[80];
   if (is_window(address)) {
     std::snprintf(where, sizeof where, "shared memory, byte %zu",
-                  static_cast<std::size_t>((address - ranges.windows) % window_bytes));
+                  shared_byte(*thread.block, address));
   } else {
     void* base = nullptr;
     std::size_t bytes = 0;
@@ -255,16 +232,22 @@ bool is_mapped(std::uintptr_t address) {
   return msync(reinterpret_cast<void*>(address / page * page), 1, MS_ASYNC) == 0;
 }
 
+bool is_my_window(const Thread& thread, std::uintptr_t address) {
+  return address - reinterpret_cast<std::uintptr_t>(thread.block->memory) < window_bytes;
+}
+
 [[noreturn]] void bad_address(const Thread& thread, const char* finding, std::uintptr_t address,
                               std::size_t bytes, Access kind, ProgramCounter pc) {
   const Unobserved unobserved;
-  char around[200];
+  char around[300];
   if (describe_address(address, around, sizeof around) && std::string(finding) == "bounds") {
     finding = "lifetime";
   }
+  const std::string place =
+      is_my_window(thread, address) ? describe_shared(*thread.block, address) : std::string(around);
   find(finding, *thread.block->grid,
        name_of(thread) + " " + does(kind) + " " + std::to_string(bytes) + " byte(s) at " +
-           source_line(pc).text() + ": " + around,
+           source_line(pc).text() + ": " + place,
        pc, 0);
   abandon(*thread.block->grid, error_illegal_address);
 }
@@ -325,20 +308,17 @@ bool releases(Order order) {
 void set_up_checks() {
   static std::once_flag once;
   std::call_once(once, [] {
-    checking = instrumented_code && check_wanted;
-    counting = counting || (instrumented_code && setting("SIMT_COUNT", false));
+    checking = instrumented_code && checks_wanted();
+    counting = counting || (instrumented_code && counts_wanted());
     if (instrumented_code) cells = static_cast<Cell*>(reserve(word_count() * sizeof(Cell)));
-    std::atexit(end_with_66);
-    if (setting("SIMT_COUNT", false)) {
-      std::atexit([] { std::fputs(table(take_counts()).c_str(), stderr); });
-    }
+    report_at_exit();
   });
 }
 
 void mark_instrumented() { instrumented_code = true; }
 bool instrumented() { return instrumented_code; }
 void set_checking(bool on) {
-  check_wanted = on;
+  want_checks(on);
   checking = on && instrumented_code && cells != nullptr;
 }
 void set_counting(bool on) { counting = on && instrumented_code; }
@@ -346,26 +326,6 @@ void set_counting(bool on) { counting = on && instrumented_code; }
 std::string name_of(const Thread& thread) {
   return name_of(*thread.block->grid, thread.block->serial, thread.rank);
 }
-
-void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter first,
-          ProgramCounter second) {
-  const Unobserved unobserved;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const std::string name = std::string(kind) + "|" + grid.launch.kernel;
-  if (first != 0 && !known.insert({name, first, second}).second) return;
-  findings.push_back({kind, grid.launch.kernel, std::string(grid.launch.kernel) + ", " + text});
-  if (findings_expected) return;
-  ++findings_made;
-  std::fprintf(stderr, "simt: %s: %s\n", kind, findings.back().text.c_str());
-}
-
-std::vector<Finding> take_findings() {
-  const std::lock_guard<std::mutex> lock(mutex);
-  known.clear();
-  return std::exchange(findings, {});
-}
-std::uint64_t finding_count() { return findings_made; }
-void expect_findings(bool expected) { findings_expected = expected; }
 
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                   Strength strength, ProgramCounter pc) {

@@ -19,6 +19,7 @@ namespace simt {
 struct Site {
   std::uint64_t requests = 0, lanes = 0, units = 0, ideal = 0, bytes_asked = 0;
   unsigned bytes = 0;
+  bool halves = false;  ///< 16 bytes at multiples of 8: a GPU does two accesses
 };
 
 /// What one worker counted of one grid.
@@ -136,8 +137,7 @@ unsigned atomic_wavefronts(const Request& r) {
   return most;
 }
 
-void count_request(Counters& counters, const Event& event, const Request& r) {
-  Site& site = counters.site(event);
+void count_request(Site& site, const Event& event, const Request& r) {
   ++site.requests;
   site.lanes += r.active;
   site.bytes_asked += std::uint64_t{r.active} * r.bytes;
@@ -155,6 +155,19 @@ void count_request(Counters& counters, const Event& event, const Request& r) {
   }
   site.units += units;
   site.ideal += ideal;
+}
+
+void count_request(Counters& counters, const Event& event, Request& r) {
+  Site& site = counters.site(event);
+  if (r.bytes == 16) {
+    for (unsigned k = 0; k < r.active; ++k) site.halves = site.halves || r.address[k] % 16 != 0;
+    if (site.halves) {
+      r.bytes = 8;
+      count_request(site, event, r);
+      for (unsigned k = 0; k < r.active; ++k) r.address[k] += 8;
+    }
+  }
+  count_request(site, event, r);
 }
 
 bool settled(const Thread& thread) {

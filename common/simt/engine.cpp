@@ -335,6 +335,10 @@ void move_on(Gang& gang) {
 
 void abandon(Grid& grid, int cuda_error) {
   if (!grid.failed.exchange(true)) kernel_failed(cuda_error);
+  leave_grid();
+}
+
+void leave_grid() {
   Context nowhere;
   switch_context(nowhere, current_worker->home);
   __builtin_unreachable();

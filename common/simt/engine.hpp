@@ -130,9 +130,10 @@ struct Block {
   // shared memory
   char* memory = nullptr;
   std::size_t used = 0;
+  std::size_t padding = 0;  ///< of `used`: gaps that no kernel may touch
   struct Variable {
     const void* key;
-    std::size_t offset;
+    std::size_t offset, bytes, padding;  ///< padding: of all gaps up to here
   };
   std::vector<Variable> variables;
   // time, for the race checks: moves on with everything that orders threads of this block
@@ -182,7 +183,8 @@ struct Grid {
   std::uint32_t first_serial = 0;
   std::uint64_t number = 0;
   std::atomic<bool> failed{false};
-  std::mutex mutex;  ///< of what follows
+  std::mutex mutex;     ///< of what follows
+  std::string refused;  ///< why CUDA would not have launched it, if a block found out
   std::vector<Child> children, tail;
   std::unordered_map<std::uintptr_t, Published> published;
   std::atomic<bool> any_published{false};
@@ -230,6 +232,8 @@ void run_threads_of(Gang& gang);
 void drop_fibers(Worker& worker);
 /// Leaves the running fiber for good: the launch is over.
 [[noreturn]] void abandon(Grid& grid, int cuda_error);
+/// The same, after grid.failed was set.
+[[noreturn]] void leave_grid();
 /// Tells the watchdog that a thread has got somewhere.
 void move_on(Gang& gang);
 /// Stays runnable, but lets the others of the gang run first.
@@ -252,6 +256,13 @@ void stop_if_stuck(Thread& thread, ProgramCounter pc);
 /// Reports who waits where, and marks the launch as failed.
 void report_deadlock(Gang& gang);
 
+// ---- grid.cpp ----
+
+/// The byte of a block's shared memory as the kernel sees it: without the gaps.
+std::size_t shared_byte(const Block& block, std::uintptr_t address);
+/// What lies around an address of a block's shared memory that no variable has.
+std::string describe_shared(const Block& block, std::uintptr_t address);
+
 // ---- check.cpp ----
 
 extern bool checking, counting, several_workers;
@@ -265,10 +276,28 @@ void settle_acquire(Thread& thread);
 void note_barrier(Block& block);
 void note_cluster_or_grid(Gang& gang);
 void note_warp_call(Block& block, Warp& warp, std::uint32_t mask);
+std::string name_of(const Thread& thread);  ///< "block (1,0,0), thread (32,0,0)"
+
+// ---- findings.cpp ----
+
+bool checks_wanted();  ///< SIMT_CHECK
+void want_checks(bool on);
+bool counts_wanted();  ///< SIMT_COUNT
+bool silent();         ///< nobody wants to read of findings
+/// Prints the table of counts, if it is wanted, and sees to the exit code.
+void report_at_exit();
+/// A finding that is known only at the end of the program.
+void find_at_exit(const std::string& text);
 /// Prints and keeps a finding once for each pair of places.
 void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter first,
           ProgramCounter second);
-std::string name_of(const Thread& thread);  ///< "block (1,0,0), thread (32,0,0)"
+
+// ---- hooks.cpp ----
+
+/// An access at an address that is no multiple of `alignment`: ends the launch.
+[[noreturn]] void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc);
+/// An access by the running thread, if any, of many bytes of unknown alignment.
+void observe_range(const void* address, std::size_t bytes, Access kind, const void* return_address);
 
 // ---- count.cpp ----
 

@@ -18,6 +18,8 @@ struct Limits {
   unsigned threads_per_sm = 2048, blocks_per_sm = 32;
 };
 const Limits& limits();
+/// What malloc and new in kernels share.
+std::size_t device_heap_bytes();
 /// A whole number from the environment; ends the program with a line if it is anything else.
 std::size_t number_from(const char* variable, std::size_t least, std::size_t most,
                         std::size_t otherwise);
@@ -25,8 +27,14 @@ std::size_t number_from(const char* variable, std::size_t least, std::size_t mos
 /// Dynamic shared memory that cudaFuncSetAttribute allowed for the kernel of this name.
 std::size_t shared_allowed(const char* kernel);
 
+/// Shared memory, dynamic and not, that a block of this kernel may have.
+std::size_t shared_in_all(const char* kernel);
+
 /// A launch that is refused: the error cudaGetLastError() returns next. Does not stick.
-void launch_refused(int cuda_error);
+/// `what`: said at exit, unless the program asks for the error before; empty: nothing is said.
+void launch_refused(int cuda_error, const std::string& what = "");
+/// At exit: errors that nobody asked for.
+void report_unexamined();
 /// Sets this OS thread's last error; returns the one before.
 int exchange_last_error(int cuda_error);
 /// A kernel that went wrong: reported by the next call that waits, and by every call from then on.

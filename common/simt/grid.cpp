@@ -11,6 +11,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine.hpp"
@@ -59,6 +60,10 @@ const Order& the_order() {
 }
 
 // ---- Gangs ----
+
+/// Between the variables of shared memory: as wide as all banks, so every byte keeps its bank.
+constexpr std::size_t gap = 128;
+
 /// Puts the threads of a gang into the order they run in.
 void put_in_order(Gang& gang, std::uint64_t salt) {
   const Order& order = the_order();
@@ -105,7 +110,8 @@ void open_shared_memory(Worker& worker, Block& block, unsigned blocks) {
   const std::uintptr_t address = ranges.windows + window * window_bytes;
   block.memory = reinterpret_cast<char*>(address);
   block.variables.clear();
-  block.used = (block.grid->launch.shared_bytes + 127) / 128 * 128;
+  block.used = (block.grid->launch.shared_bytes + gap - 1) / gap * gap;
+  block.padding = 0;
   if (checking) std::memset(block.memory, 0xCB, block.grid->launch.shared_bytes);
   set_state(address, block.grid->launch.shared_bytes, true);
 }
@@ -207,20 +213,41 @@ void run_gang(Worker& worker, Grid& grid, const unsigned* numbers, unsigned bloc
 
 // ---- Grids ----
 
-/// 0, or the error with which CUDA refuses the launch.
-int refusal(const Launch& l) {
+struct Refusal {
+  int error = 0;  ///< 0: CUDA would launch it
+  std::string why;
+};
+
+Refusal refusal(const Launch& l) {
   const auto volume = [](const dim3& d) { return std::uint64_t{d.x} * d.y * d.z; };
-  if (l.grid.x == 0 || l.grid.y == 0 || l.grid.z == 0) return error_invalid_configuration;
-  if (l.block.x == 0 || l.block.y == 0 || l.block.z == 0) return error_invalid_configuration;
-  if (l.block.x > 1024 || l.block.y > 1024 || l.block.z > 64) return error_invalid_configuration;
-  if (volume(l.block) > 1024) return error_invalid_configuration;
-  if (l.grid.x > 0x7FFFFFFF || l.grid.y > 65535 || l.grid.z > 65535)
-    return error_invalid_configuration;
-  if (l.shared_bytes > shared_allowed(l.kernel)) return error_invalid_value;
-  if (volume(l.cluster) > 16 || volume(l.cluster) == 0) return error_invalid_configuration;
-  if (l.grid.x % l.cluster.x != 0 || l.grid.y % l.cluster.y != 0 || l.grid.z % l.cluster.z != 0)
-    return error_invalid_configuration;
-  return 0;
+  const auto bad = [](std::string why) { return Refusal{error_invalid_configuration, why}; };
+  if (volume(l.grid) == 0) return bad("it has no blocks");
+  if (volume(l.block) == 0) return bad("its blocks have no threads");
+  if (volume(l.block) > 1024) {
+    return bad(std::to_string(volume(l.block)) + " threads per block, at most 1024");
+  }
+  if (l.block.z > 64) return bad("blocks of more than 64 threads in z");
+  if (l.grid.x > 0x7FFFFFFF || l.grid.y > 65535 || l.grid.z > 65535) {
+    return bad("more than 65535 blocks in y or z");
+  }
+  const std::size_t allowed = shared_allowed(l.kernel);
+  if (l.shared_bytes > allowed) {
+    return {error_invalid_value,
+            std::to_string(l.shared_bytes) + " bytes of dynamic shared memory, at most " +
+                std::to_string(allowed) + " (cudaFuncSetAttribute() allows more)"};
+  }
+  if (volume(l.cluster) > 16 || volume(l.cluster) == 0) return bad("clusters of a wrong size");
+  if (l.grid.x % l.cluster.x != 0 || l.grid.y % l.cluster.y != 0 || l.grid.z % l.cluster.z != 0) {
+    return bad("the grid is no multiple of its clusters");
+  }
+  return {};
+}
+
+/// What is said at exit of a launch that nobody asked about.
+std::string refused_text(const Launch& l, const std::string& why) {
+  const std::string where =
+      l.caller == nullptr ? "" : " at " + source_line(counter_of(l.caller)).text();
+  return "the launch of " + std::string(l.kernel) + where + " was refused: " + why;
 }
 
 /// The grid's blocks in the order they start: those of a cluster one after the other.
@@ -279,9 +306,12 @@ void run_blocks(Grid& grid) {
 }
 
 void run_grid(const Launch& launch, Body body, unsigned depth) {
-  const int refused = refusal(launch);
-  if (refused != 0 || sticky_error() != 0) {
-    if (refused != 0) launch_refused(refused);
+  const Refusal refused = refusal(launch);
+  if (refused.error != 0 || sticky_error() != 0) {
+    if (refused.error != 0) {
+      const bool told = depth == 0 && sticky_error() == 0;  // else it follows from another error
+      launch_refused(refused.error, told ? refused_text(launch, refused.why) : "");
+    }
     body.destroy(body.arguments);
     return;
   }
@@ -299,6 +329,9 @@ void run_grid(const Launch& launch, Body body, unsigned depth) {
   const int error_before = exchange_last_error(0);  // what kernels do to theirs is not the host's
   run_blocks(grid);
   exchange_last_error(error_before);
+  if (!grid.refused.empty()) {
+    launch_refused(error_invalid_value, depth > 0 ? "" : refused_text(launch, grid.refused));
+  }
   body.destroy(body.arguments);
   // Kernels that this one launched: as late as CUDA allows, when all of its blocks have ended.
   for (Child& child : grid.children) run_grid(child.launch, child.body, depth + 1);
@@ -311,7 +344,7 @@ void launch_body(const Launch& launch, Body body) {
   if (Thread* thread = current_thread) {
     Grid& grid = *thread->block->grid;
     if (const int refused =
-            grid.depth >= largest_depth ? error_pending_launches : refusal(launch)) {
+            grid.depth >= largest_depth ? error_pending_launches : refusal(launch).error) {
       launch_refused(refused);
       body.destroy(body.arguments);
       return;
@@ -332,20 +365,86 @@ std::string order() { return the_order().text; }
 
 // ---- What kernels call: shared memory ----
 
+namespace {
+
+std::size_t up_to(std::size_t value, std::size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Ends a launch as if it had never begun: CUDA would have refused it.
+[[noreturn]] void refuse(Grid& grid, std::string why) {
+  {
+    const std::lock_guard<std::mutex> lock(grid.mutex);
+    grid.refused = std::move(why);
+    grid.failed = true;
+  }
+  leave_grid();
+}
+
+Block::Variable new_variable(Block& block, const void* key, std::size_t bytes,
+                             std::size_t alignment) {
+  const Unobserved unobserved;
+  Grid& grid = *block.grid;
+  const std::size_t place = up_to(block.used - block.padding, alignment);  // without gaps
+  const std::size_t dynamic = grid.launch.shared_bytes;
+  const std::size_t fixed = place + bytes - up_to(dynamic, gap);
+  const std::size_t most = limits().shared_per_block;
+  if (fixed > most) {
+    refuse(grid, std::to_string(fixed) + " bytes of __shared__ variables, at most " +
+                     std::to_string(most) + " (nvcc does not compile more)");
+  }
+  if (fixed + dynamic > shared_in_all(grid.launch.kernel)) {
+    refuse(grid, std::to_string(fixed) + " bytes of __shared__ variables and " +
+                     std::to_string(dynamic) + " of dynamic shared memory, at most " +
+                     std::to_string(shared_in_all(grid.launch.kernel)) +
+                     (shared_in_all(grid.launch.kernel) == most ? " without cudaFuncSetAttribute()"
+                                                                : ""));
+  }
+  std::size_t padding = block.padding + (block.used > 0 ? gap : 0);
+  if (alignment > gap) padding = up_to(place + padding, alignment) - place;
+  if (place + padding + bytes + gap > window_bytes) padding = block.padding;
+  block.padding = padding;
+  block.used = up_to(place + padding + bytes, 4);
+  block.variables.push_back({key, place + padding, bytes, padding});
+  return block.variables.back();
+}
+
+}  // namespace
+
 void* shared_variable(const void* key, std::size_t bytes, std::size_t alignment) {
   Block& block = *current_thread->block;
   for (const Block::Variable& variable : block.variables) {
     if (variable.key == key) return block.memory + variable.offset;
   }
-  const std::size_t offset = (block.used + alignment - 1) / alignment * alignment;
-  if (offset + bytes > limits().shared_opt_in) {
-    fail_kernel(error_invalid_value, "more shared memory than a block has");
+  char* place = block.memory + new_variable(block, key, bytes, alignment).offset;
+  if (checking) std::memset(place, 0xCB, bytes);
+  set_state(reinterpret_cast<std::uintptr_t>(place), bytes, true);
+  return place;
+}
+
+std::size_t shared_byte(const Block& block, std::uintptr_t address) {
+  const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(block.memory);
+  std::size_t padding = 0;
+  for (const Block::Variable& variable : block.variables) {
+    if (variable.offset <= offset) padding = std::max(padding, variable.padding);
   }
-  block.variables.push_back({key, offset});
-  block.used = offset + (bytes + 3) / 4 * 4;
-  if (checking) std::memset(block.memory + offset, 0xCB, bytes);
-  set_state(reinterpret_cast<std::uintptr_t>(block.memory + offset), bytes, true);
-  return block.memory + offset;
+  return offset - padding;
+}
+
+std::string describe_shared(const Block& block, std::uintptr_t address) {
+  const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(block.memory);
+  const std::size_t dynamic = block.grid->launch.shared_bytes;
+  std::size_t end = dynamic, bytes = dynamic;
+  const char* what = "the dynamic shared memory";
+  for (const Block::Variable& variable : block.variables) {
+    if (variable.offset > offset) continue;
+    end = variable.offset + variable.bytes;
+    bytes = variable.bytes;
+    what = "a __shared__ variable";
+  }
+  if (bytes == 0 || offset < end) return "shared memory that belongs to no variable";
+  return std::to_string(offset - end) + " bytes behind the end of " + what + " of " +
+         std::to_string(bytes) + " bytes";
 }
 
 void* dynamic_shared_memory() { return current_thread->block->memory; }

@@ -15,8 +15,12 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "engine.hpp"
 #include "errors.hpp"
 
 namespace simt {
@@ -30,7 +34,62 @@ std::atomic<int> kernel_error{0};   // of a kernel that went wrong
 std::atomic<bool> reported{false};  // a call has returned it: it sticks
 thread_local cudaError_t last_error = cudaSuccess;
 
+// ---- Errors that nobody asked for ----
+
+std::mutex unexamined_mutex;
+struct Unexamined {
+  std::string what;
+  bool call;  // its code was returned, too: the program may have looked at that
+};
+std::vector<Unexamined>& unexamined = *new std::vector<Unexamined>;  // lasts: used at exit
+
+void note(const std::string& what, bool call) {
+  if (silent()) return;
+  const std::lock_guard<std::mutex> lock(unexamined_mutex);
+  for (const Unexamined& other : unexamined) {
+    if (other.what == what) return;
+  }
+  unexamined.push_back({what, call});
+}
+
+/// cudaGetLastError() has told the program.
+cudaError_t examined(cudaError_t error) {
+  if (error == cudaSuccess) return error;
+  const std::lock_guard<std::mutex> lock(unexamined_mutex);
+  unexamined.clear();
+  return error;
+}
+
+/// A program that looks at the codes of its calls seldom ends as if all were well.
+void report_calls(int exit_code, void*) {
+  const std::lock_guard<std::mutex> lock(unexamined_mutex);
+  for (const Unexamined& one : unexamined) {
+    if (!one.call || exit_code != 0 || silent()) continue;
+    std::fprintf(stderr, "simt: unchecked: %s, and nobody asked cudaGetLastError()\n",
+                 one.what.c_str());
+  }
+}
+
 }  // namespace
+
+void report_unexamined() {
+  const std::lock_guard<std::mutex> lock(unexamined_mutex);
+  for (const Unexamined& one : unexamined) {
+    if (one.call || silent()) continue;
+    find_at_exit("unchecked: " + one.what + ", and nobody asked cudaGetLastError()");
+  }
+}
+
+cudaError_t end_call(cudaError_t error, const char* call, const void* return_address) {
+  if (error != cudaSuccess && sticking() == cudaSuccess) {
+    static std::once_flag once;
+    std::call_once(once, [] { on_exit(report_calls, nullptr); });
+    note(std::string(call) + "() at " + source_line(counter_of(return_address)).text() +
+             " returned " + cudaGetErrorName(error) + " (" + cudaGetErrorString(error) + ")",
+         true);
+  }
+  return end(error);
+}
 
 cudaError_t sticking() {
   return reported ? static_cast<cudaError_t>(kernel_error.load()) : cudaSuccess;
@@ -146,7 +205,11 @@ const Limits& limits() {
   }();
   return the_limits;
 }
-void launch_refused(int cuda_error) { end(static_cast<cudaError_t>(cuda_error)); }
+void launch_refused(int cuda_error, const std::string& what) {
+  const auto error = static_cast<cudaError_t>(cuda_error);
+  if (!what.empty()) note(what + " (" + cudaGetErrorName(error) + ")", false);
+  end(error);
+}
 void kernel_failed(int cuda_error) {
   static const bool blocking = [] {
     const char* text = std::getenv("CUDA_LAUNCH_BLOCKING");
@@ -192,9 +255,11 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 cudaError_t cudaGetLastError() {
   const cudaError_t error = take_last_error();
-  return sticking() != cudaSuccess ? sticking() : error;
+  return examined(sticking() != cudaSuccess ? sticking() : error);
 }
-cudaError_t cudaPeekAtLastError() { return sticking() != cudaSuccess ? sticking() : last_error; }
+cudaError_t cudaPeekAtLastError() {
+  return examined(sticking() != cudaSuccess ? sticking() : last_error);
+}
 
 // ---- Device ----
 
@@ -282,6 +347,7 @@ cudaError_t cudaDeviceReset() { return end(waited()); }
 namespace {
 std::size_t limit_values[] = {1 << 10, 1 << 20, 8 << 20, 2, 2048, 128, 0};
 }
+std::size_t simt::device_heap_bytes() { return limit_values[cudaLimitMallocHeapSize]; }
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   if (limit > cudaLimitPersistingL2CacheSize) return end(cudaErrorUnsupportedLimit);
   limit_values[limit] = value;

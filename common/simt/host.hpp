@@ -16,6 +16,9 @@ cudaError_t sticking();
 cudaError_t waited();
 /// Every call returns through here. The error that sticks comes first.
 cudaError_t end(cudaError_t error);
+/// The same for calls whose errors are mistakes of the program: named at exit, if nobody asked for
+/// the last error and the program ends with 0.
+cudaError_t end_call(cudaError_t error, const char* call, const void* return_address);
 
 bool is_device_number(int device);
 cudaError_t check_stream(cudaStream_t stream);

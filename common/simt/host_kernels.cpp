@@ -72,6 +72,11 @@ std::size_t shared_allowed(const char* kernel) {
   return std::max(limits().shared_per_block, settings_of(kernel).shared_bytes);
 }
 
+std::size_t shared_in_all(const char* kernel) {
+  const bool opted_in = settings_of(kernel).shared_bytes != 0;
+  return opted_in ? limits().shared_opt_in : limits().shared_per_block;
+}
+
 // ---- Behind the templates of cuda_runtime_api.h ----
 
 cudaError_t set_kernel_attribute(const char* kernel, cudaFuncAttribute attribute, int value) {

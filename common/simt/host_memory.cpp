@@ -148,7 +148,7 @@ cudaError_t cudaMalloc(void** address, std::size_t bytes) {
 }
 cudaError_t cudaFree(void* address) {
   waited();
-  return end(release(address, false));
+  return end_call(release(address, false), "cudaFree", __builtin_return_address(0));
 }
 cudaError_t cudaMallocHost(void** address, std::size_t bytes, unsigned) {
   return end(allocate_visible(address, bytes, cudaMemoryTypeHost));
@@ -158,7 +158,7 @@ cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned) {
 }
 cudaError_t cudaFreeHost(void* address) {
   waited();
-  return end(release(address, true));
+  return end_call(release(address, true), "cudaFreeHost", __builtin_return_address(0));
 }
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   HostVisible visible;
@@ -192,7 +192,7 @@ cudaError_t cudaMallocAsync(void** address, std::size_t bytes, cudaStream_t stre
 }
 cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
   if (const cudaError_t error = check_stream(stream)) return end(error);
-  return end(release(address, false));
+  return end_call(release(address, false), "cudaFreeAsync", __builtin_return_address(0));
 }
 cudaError_t cudaMallocPitch(void** address, std::size_t* pitch, std::size_t width,
                             std::size_t height) {
@@ -230,39 +230,47 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return end(cudaSucce
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   waited();
-  return end(copy_rows(to, bytes, from, bytes, bytes, 1, kind));
+  return end_call(copy_rows(to, bytes, from, bytes, bytes, 1, kind), "cudaMemcpy",
+                  __builtin_return_address(0));
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   if (const cudaError_t error = check_stream(stream)) return end(error);
-  return end(copy_rows(to, bytes, from, bytes, bytes, 1, kind));
+  return end_call(copy_rows(to, bytes, from, bytes, bytes, 1, kind), "cudaMemcpyAsync",
+                  __builtin_return_address(0));
 }
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                          std::size_t width, std::size_t height, cudaMemcpyKind kind) {
   waited();
-  return end(copy_rows(to, to_pitch, from, from_pitch, width, height, kind));
+  return end_call(copy_rows(to, to_pitch, from, from_pitch, width, height, kind), "cudaMemcpy2D",
+                  __builtin_return_address(0));
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width, std::size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream) {
   if (const cudaError_t error = check_stream(stream)) return end(error);
-  return end(copy_rows(to, to_pitch, from, from_pitch, width, height, kind));
+  return end_call(copy_rows(to, to_pitch, from, from_pitch, width, height, kind),
+                  "cudaMemcpy2DAsync", __builtin_return_address(0));
 }
 cudaError_t cudaMemset(void* address, int value, std::size_t bytes) {
-  return end(set_rows(address, bytes, value, bytes, 1));
+  return end_call(set_rows(address, bytes, value, bytes, 1), "cudaMemset",
+                  __builtin_return_address(0));
 }
 cudaError_t cudaMemsetAsync(void* address, int value, std::size_t bytes, cudaStream_t stream) {
   if (const cudaError_t error = check_stream(stream)) return end(error);
-  return end(set_rows(address, bytes, value, bytes, 1));
+  return end_call(set_rows(address, bytes, value, bytes, 1), "cudaMemsetAsync",
+                  __builtin_return_address(0));
 }
 cudaError_t cudaMemset2D(void* address, std::size_t pitch, int value, std::size_t width,
                          std::size_t height) {
-  return end(set_rows(address, pitch, value, width, height));
+  return end_call(set_rows(address, pitch, value, width, height), "cudaMemset2D",
+                  __builtin_return_address(0));
 }
 cudaError_t cudaMemset2DAsync(void* address, std::size_t pitch, int value, std::size_t width,
                               std::size_t height, cudaStream_t stream) {
   if (const cudaError_t error = check_stream(stream)) return end(error);
-  return end(set_rows(address, pitch, value, width, height));
+  return end_call(set_rows(address, pitch, value, width, height), "cudaMemset2DAsync",
+                  __builtin_return_address(0));
 }
 
 namespace {

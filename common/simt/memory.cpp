@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "errors.hpp"
 #include "findings.hpp"
@@ -109,6 +111,41 @@ void find_image() {
         reinterpret_cast<std::uintptr_t>(&__stop_simt_constant) - ranges.constants;
   }
 #endif
+}
+
+/// The name of the mapping that holds an address, as the system has it: a file, "[stack]",
+/// "[heap]", or nothing for most of what malloc gives.
+std::string mapping_of(std::uintptr_t a) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long start = 0, end = 0;
+    int name = 0;
+    if (std::sscanf(line.c_str(), "%llx-%llx %*s %*s %*s %*s %n", &start, &end, &name) < 2)
+      continue;
+    if (a >= start && a < end) return line.substr(std::min<std::size_t>(name, line.size()));
+  }
+  return "";
+}
+
+std::string kind_of_host_memory(std::uintptr_t a) {
+  constexpr std::uintptr_t near = 4096;
+  const bool after = a - ranges.variables - ranges.variables_bytes < near;
+  if (ranges.variables_bytes != 0 && (after || ranges.variables - a <= near)) {
+    return "host memory beside the __device__ variables: an index outside of one of them, or a "
+           "variable of the host, which a kernel may not use";
+  }
+  const std::string mapping = mapping_of(a);
+  if (mapping == "[stack]") {
+    return "host memory, a local variable of the host: copy it with cudaMemcpy(), or pass it by "
+           "value";
+  }
+  const bool in_image = a >= ranges.image && a - ranges.image < std::uintptr_t{1} << 31;
+  if (mapping != "[heap]" && (in_image || mapping.find('/') == 0)) {
+    return "host memory, a global or static variable of the host: declare it __device__ or "
+           "__constant__, or pass it to the kernel";
+  }
+  return "host memory, as from malloc, new or std::vector: a kernel needs memory of cudaMalloc(). "
+         "If the pointer is the device's, the index lies far outside";
 }
 
 }  // namespace
@@ -283,7 +320,7 @@ bool describe_address(std::uintptr_t a, char* text, std::size_t size) {
     return false;
   }
   if (a - ranges.heap >= ranges.heap_bytes) {
-    std::snprintf(text, size, "host memory");
+    std::snprintf(text, size, "%s", kind_of_host_memory(a).c_str());
     return false;
   }
   const std::lock_guard<std::mutex> lock(mutex);

@@ -32,9 +32,10 @@ struct Launch {
   dim3 grid, block;
   std::size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
-  const char* kernel = "?";  ///< as written at the launch; must outlive the launch
-  dim3 cluster = {1, 1, 1};  ///< blocks of a cluster
-  bool cooperative = false;  ///< all blocks are alive at once; grid_barrier() works
+  const char* kernel = "?";      ///< as written at the launch; must outlive the launch
+  dim3 cluster = {1, 1, 1};      ///< blocks of a cluster
+  bool cooperative = false;      ///< all blocks are alive at once; grid_barrier() works
+  const void* caller = nullptr;  ///< return address into the function that launches
 };
 
 /// A kernel with its arguments: call(arguments) runs one CUDA thread.
@@ -84,8 +85,9 @@ struct ArgumentsOf<true, Signature, A...> {
 /// What `f<<<...>>>(arguments...)` becomes. Arguments are evaluated and converted once, and copied
 /// for every thread.
 template <class F, class Signature, class... A>
-void launch(const Launch& launch, F f, Signature, A... arguments) {
+__attribute__((noinline)) void launch(Launch launch, F f, Signature, A... arguments) {
   const Unobserved unobserved;
+  launch.caller = __builtin_return_address(0);
   using Arguments =
       typename ArgumentsOf<std::is_invocable_v<Signature, int>, Signature, A...>::type;
   static_assert(std::tuple_size_v<Arguments> == sizeof...(A),

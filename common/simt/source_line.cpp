@@ -26,7 +26,7 @@ std::string program_path() {
 
 /// Is this a frame of the reader's own code?
 bool is_users(const std::string& file) {
-  static const std::string engine = engine_folder();
+  static const auto& engine = *new std::string(engine_folder());
   return file != "??" && file.rfind("/usr/", 0) != 0 &&
          (engine.empty() || file.rfind(engine, 0) != 0);
 }
@@ -65,7 +65,7 @@ std::string SourceLine::text() const {
 
 SourceLine source_line(ProgramCounter pc) {
   static std::mutex mutex;
-  static std::map<ProgramCounter, SourceLine> cache;
+  static auto& cache = *new std::map<ProgramCounter, SourceLine>;  // lasts: used at exit, too
   const std::lock_guard<std::mutex> lock(mutex);
   const auto found = cache.find(pc);
   if (found != cache.end()) return found->second;

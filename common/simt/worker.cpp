@@ -24,7 +24,7 @@ std::atomic<bool> somebody_is_stuck{false};
 
 namespace {
 
-constexpr int error_timeout = 702;
+constexpr int error_timeout = 702, error_launch_failure = 719;
 
 /// An empty variable is one that is not set.
 unsigned number_from_environment(const char* name, unsigned otherwise) {
@@ -111,12 +111,34 @@ ProgramCounter interrupted_at(void* context) {
 #endif
 }
 
+/// Before a handler leaves for good, by ending the launch.
+void let_come_again(int signal_number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal_number);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+/// A structure aligned to 16 bytes is copied by an instruction that insists on it. The system gives
+/// no address for it.
+bool is_alignment_fault(const siginfo_t& info) {
+#if defined(__x86_64__) && defined(__linux__)
+  return info.si_code == SI_KERNEL && info.si_addr == nullptr;
+#else
+  return info.si_signo == SIGBUS;
+#endif
+}
+
 /// Guard pages below the fibers' stacks, and pointers that no check has seen.
 void on_segmentation_fault(int, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   if (Thread* thread = current_thread) {
     const bool stack = is_local(address);
     const ProgramCounter pc = checking ? thread->site : interrupted_at(context);
+    if (checking && is_alignment_fault(*info)) {
+      let_come_again(SIGSEGV);
+      report_misaligned(*thread, 16, pc);
+    }
     current_thread = observed_thread = nullptr;
     const std::string where = pc == 0 ? "" : " at " + source_line(pc).text();
     find(stack ? "stack" : "bounds", *thread->block->grid,
@@ -127,6 +149,23 @@ void on_segmentation_fault(int, siginfo_t* info, void* context) {
     std::_Exit(66);
   }
   signal(SIGSEGV, SIG_DFL);  // not ours: happens again, and ends the program
+}
+
+/// A GPU computes some number instead.
+void on_bad_division(int, siginfo_t*, void* context) {
+  if (Thread* thread = current_thread) {
+    const Unobserved unobserved;
+    const ProgramCounter pc = interrupted_at(context);
+    const std::string where = pc == 0 ? "" : " at " + source_line(pc).text();
+    find("division", *thread->block->grid,
+         name_of(*thread) + where +
+             " divides an integer by zero, or the smallest integer by -1. A GPU goes on with a "
+             "number that means nothing",
+         pc, 0);
+    let_come_again(SIGFPE);
+    abandon(*thread->block->grid, error_launch_failure);
+  }
+  signal(SIGFPE, SIG_DFL);  // not ours: happens again, and ends the program
 }
 
 /// From the watchdog, for a kernel that never looks at its flag.
@@ -147,6 +186,8 @@ void watch_for_faults() {
   action.sa_sigaction = on_segmentation_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGSEGV, &action, nullptr);
+  action.sa_sigaction = on_bad_division;
+  sigaction(SIGFPE, &action, nullptr);
   struct sigaction stuck {};
   stuck.sa_sigaction = on_stuck;
   stuck.sa_flags = SA_SIGINFO | SA_NODEFER;  // it leaves the handler by switching stacks

@@ -12,4 +12,5 @@
 #include "device_launch_parameters.h"
 #include "host_defines.h"
 #include "math_functions.h"
+#include "simt_libc.h"
 #include "vector_functions.h"

@@ -159,7 +159,7 @@ SIMT_RAW T hinted_load(const T* p) noexcept {
     access(reinterpret_cast<const char*>(p) + i, width, Access::load, pc);
   }
   T value;
-  std::memcpy(static_cast<void*>(&value), static_cast<const void*>(p), sizeof(T));
+  __builtin_memcpy(static_cast<void*>(&value), static_cast<const void*>(p), sizeof(T));
   return value;
 }
 template <class T>
@@ -169,7 +169,7 @@ SIMT_RAW void hinted_store(T* p, const T& value) noexcept {
   for (std::size_t i = 0; i < sizeof(T); i += width) {
     access(reinterpret_cast<char*>(p) + i, width, Access::store, pc);
   }
-  std::memcpy(static_cast<void*>(p), static_cast<const void*>(&value), sizeof(T));
+  __builtin_memcpy(static_cast<void*>(p), static_cast<const void*>(&value), sizeof(T));
 }
 #else
 template <class T>

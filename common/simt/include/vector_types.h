@@ -34,7 +34,7 @@ SIMT_RAW void copy_vector(V* to, const V* from) noexcept {
   for (std::size_t i = 0; i < sizeof(V); i += width) {
     access(reinterpret_cast<char*>(to) + i, width, Access::store, pc);
   }
-  std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), sizeof(V));
+  __builtin_memcpy(static_cast<void*>(to), static_cast<const void*>(from), sizeof(V));
 }
 }  // namespace simt
 

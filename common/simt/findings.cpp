@@ -1,0 +1,78 @@
+// What was found: kept, printed, and told at exit.
+#include "findings.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "engine.hpp"
+#include "errors.hpp"
+
+namespace simt {
+namespace {
+
+bool findings_expected = false;
+std::mutex mutex;
+std::vector<Finding> findings;
+std::uint64_t findings_made = 0;
+std::set<std::tuple<std::string, ProgramCounter, ProgramCounter>> known;
+
+void end_with_66() {
+  report_unexamined();
+  if (findings_made == 0) return;
+  std::fflush(nullptr);
+  std::fprintf(stderr, "simt: %llu finding(s); exit code 66\n",
+               static_cast<unsigned long long>(findings_made));
+  std::_Exit(66);
+}
+
+bool setting(const char* name, bool otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr || *text == '\0' ? otherwise : std::string(text) != "0";
+}
+
+bool check_wanted = setting("SIMT_CHECK", true);
+
+}  // namespace
+
+bool checks_wanted() { return check_wanted; }
+void want_checks(bool on) { check_wanted = on; }
+bool counts_wanted() { return setting("SIMT_COUNT", false); }
+bool silent() { return findings_expected || !check_wanted; }
+
+void report_at_exit() {
+  std::atexit(end_with_66);
+  if (counts_wanted()) {
+    std::atexit([] { std::fputs(table(take_counts()).c_str(), stderr); });
+  }
+}
+
+void find_at_exit(const std::string& text) {
+  ++findings_made;
+  std::fprintf(stderr, "simt: %s\n", text.c_str());
+}
+
+void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter first,
+          ProgramCounter second) {
+  const Unobserved unobserved;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const std::string name = std::string(kind) + "|" + grid.launch.kernel;
+  if (first != 0 && !known.insert({name, first, second}).second) return;
+  findings.push_back({kind, grid.launch.kernel, std::string(grid.launch.kernel) + ", " + text});
+  if (findings_expected) return;
+  ++findings_made;
+  std::fprintf(stderr, "simt: %s: %s\n", kind, findings.back().text.c_str());
+}
+
+std::vector<Finding> take_findings() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  known.clear();
+  return std::exchange(findings, {});
+}
+std::uint64_t finding_count() { return findings_made; }
+void expect_findings(bool expected) { findings_expected = expected; }
+
+}  // namespace simt
