@@ -353,10 +353,13 @@ TEST(Unchecked, calls) {
   EXPECT_EQ(simt_test::run_self({"--child=wrong_copy_3"}).output, "");
 }
 
-__global__ void race(int* out) { out[0] = threadIdx.x; }  // HERE race
+__global__ void race(float4* out) {
+  const float4 mine = make_float4(threadIdx.x, 0, 0, 0);
+  out[0] = mine;  // HERE race
+}
 simt_test::RegisterChild race_counted("race_counted", [] {
-  int* out = nullptr;
-  cudaMalloc(&out, 4);
+  float4* out = nullptr;
+  cudaMalloc(&out, 16);
   race<<<1, 64>>>(out);
   return static_cast<int>(cudaDeviceSynchronize());
 });
