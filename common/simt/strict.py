@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
@@ -91,6 +92,19 @@ def library(name: str) -> Optional[str]:
         return None
     what = next((what for start, what in LIBRARIES if name.startswith(start)), None)
     return what and f"<{name}> ({what}) is not on the CPU backend; it needs nvcc and a GPU, or put it in #ifndef SIMT"
+
+
+@lru_cache(maxsize=None)
+def api() -> str:
+    """The headers of CUDA that the backend has."""
+    return "\n".join(p.read_text() for p in sorted(HERE.glob("*.h")))
+
+
+@lru_cache(maxsize=None)
+def of_cuda(name: str) -> bool:
+    """Whether CUDA's headers declare a function of this name, perhaps by a macro."""
+    declared = rf"(?<!\breturn)[\w*&>]\s+[*&]*{name}\s*\(|\b[A-Z_]+\([^()\n]*\b{name}\b"
+    return len(name) > 2 and name in api() and bool(re.search(declared, api()))
 
 
 def as_they_are(found: List[Function], given: int) -> bool:
@@ -240,18 +254,13 @@ class Strict:
         found = self.job.functions.get(name, [])
         if not found or name in self.job.macros or any(f.member or not f.known for f in found):
             return []
-        if name in STANDARD or self.of_cuda(name):
+        if name in STANDARD or of_cuda(name):
             return []
         if self.shadowed(name, caller) or re.search(rf"\busing\s+[\w:\s]*::\s*{name}\s*;", self.flat):
             return []
         visible = [f for f in found if (f.scope and f.scope[-1] == qualifier) or
                    (not qualifier and caller.scope[:len(f.scope)] == f.scope)]
         return found if visible else []
-
-    def of_cuda(self, name: str) -> bool:
-        texts = self.job.__dict__.setdefault("api", [p.read_text() for p in sorted(HERE.glob("*.h"))])
-        declared = rf"(?<!\breturn)[\w*&>]\s+[*&]*{name}\s*\(|\b[A-Z_]+\([^()\n]*\b{name}\b"  # by a macro, too
-        return len(name) > 2 and any(re.search(declared, text) for text in texts)
 
     # ---- What is refused ----
 
