@@ -23,6 +23,7 @@
 #include "chapter/input.hpp"
 #include "chapter/problem.hpp"
 #include "chapter/selection.hpp"
+#include "common_test.hpp"
 #include "error_of.hpp"
 #include "program/json.hpp"
 #include "program/options.hpp"
@@ -35,13 +36,9 @@ using course::Input;
 using course::Json;
 using course::Size;
 using course::Type;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-constexpr Input families[] = {Input::random,    Input::integers,   Input::equal,
-                              Input::ascending, Input::descending, Input::few_distinct,
-                              Input::denormal,  Input::large};
+using course_test::families;
+using course_test::infinity;
+using course_test::not_a_number;
 
 /// The words of a text, for lists of arguments.
 std::vector<std::string> words(const std::string& text) {

@@ -1,4 +1,6 @@
 // The host half of common/: statistics, comparators, inputs, threads, the reference program.
+#include "common_test.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,13 +26,9 @@ using course::Input;
 using course::Mismatch;
 using course::Size;
 using course::Type;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-constexpr Input families[] = {Input::random,    Input::integers,   Input::equal,
-                              Input::ascending, Input::descending, Input::few_distinct,
-                              Input::denormal,  Input::large};
+using course_test::families;
+using course_test::infinity;
+using course_test::not_a_number;
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "engine.hpp"
+#include "errors.hpp"
 
 namespace simt {
 namespace {
 
-constexpr int error_misaligned = 716, error_launch_failure = 719;
 constexpr unsigned largest_count = (1u << 20) - 1;  // the hardware's, of arrivals and bytes
 
 // ---- Copies ----

@@ -22,8 +22,6 @@ bool checking = false, counting = false, several_workers = false;
 
 namespace {
 
-constexpr int error_illegal_address = 700;
-
 struct Record {
   std::uint32_t serial;  ///< of the block; 0: none
   std::uint32_t time : 22, rank : 10;

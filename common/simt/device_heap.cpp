@@ -57,7 +57,12 @@ void release(void* p, const void* return_address) {
     return;
   }
   find("lifetime", *thread->block->grid, name_of(*thread) + text, pc, 0);
-  abandon(*thread->block->grid, 700);
+  abandon(*thread->block->grid, error_illegal_address);
+}
+
+void observe_copy(void* to, const void* from, std::size_t bytes, const void* return_address) {
+  observe_range(from, bytes, Access::load, return_address);
+  observe_range(to, bytes, Access::store, return_address);
 }
 
 }  // namespace
@@ -88,13 +93,11 @@ void simt_delete(void* p) {
 }
 
 void* simt_memcpy(void* to, const void* from, std::size_t bytes) {
-  observe_range(from, bytes, Access::load, RETURN_ADDRESS);
-  observe_range(to, bytes, Access::store, RETURN_ADDRESS);
+  observe_copy(to, from, bytes, RETURN_ADDRESS);
   return std::memcpy(to, from, bytes);
 }
 void* simt_memmove(void* to, const void* from, std::size_t bytes) {
-  observe_range(from, bytes, Access::load, RETURN_ADDRESS);
-  observe_range(to, bytes, Access::store, RETURN_ADDRESS);
+  observe_copy(to, from, bytes, RETURN_ADDRESS);
   return std::memmove(to, from, bytes);
 }
 void* simt_memset(void* to, int value, std::size_t bytes) {

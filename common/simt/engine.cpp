@@ -31,7 +31,6 @@ namespace {
 
 constexpr std::size_t stack_bytes = 68 << 10;  // 64 KiB and a guard page
 constexpr unsigned fibers_per_slab = 64;
-constexpr int error_timeout = 702, error_cooperative = 720;
 
 }  // namespace
 

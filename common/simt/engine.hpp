@@ -180,6 +180,7 @@ struct Grid {
   Body body;
   unsigned depth = 0;  ///< of kernels that launched kernels
   unsigned blocks = 0, threads = 0;
+  std::size_t shared_most = 0;  ///< bytes of a block, dynamic and not
   std::uint32_t first_serial = 0;
   std::uint64_t number = 0;
   std::atomic<bool> failed{false};

@@ -22,8 +22,6 @@ namespace simt {
 namespace {
 
 constexpr unsigned largest_depth = 24;  // of nested launches, as CUDA has it
-constexpr int error_invalid_value = 1, error_invalid_configuration = 9, error_pending_launches = 69,
-              error_illegal_address = 700;
 
 // ---- SIMT_ORDER ----
 
@@ -63,6 +61,10 @@ const Order& the_order() {
 
 /// Between the variables of shared memory: as wide as all banks, so every byte keeps its bank.
 constexpr std::size_t gap = 128;
+
+std::size_t up_to(std::size_t value, std::size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 /// Puts the threads of a gang into the order they run in.
 void put_in_order(Gang& gang, std::uint64_t salt) {
@@ -110,7 +112,7 @@ void open_shared_memory(Worker& worker, Block& block, unsigned blocks) {
   const std::uintptr_t address = ranges.windows + window * window_bytes;
   block.memory = reinterpret_cast<char*>(address);
   block.variables.clear();
-  block.used = (block.grid->launch.shared_bytes + gap - 1) / gap * gap;
+  block.used = up_to(block.grid->launch.shared_bytes, gap);
   block.padding = 0;
   if (checking) std::memset(block.memory, 0xCB, block.grid->launch.shared_bytes);
   set_state(address, block.grid->launch.shared_bytes, true);
@@ -321,6 +323,7 @@ void run_grid(const Launch& launch, Body body, unsigned depth) {
   grid.launch = launch;
   grid.body = body;
   grid.depth = depth;
+  grid.shared_most = shared_in_all(launch.kernel);
   grid.blocks = launch.grid.x * launch.grid.y * launch.grid.z;
   grid.threads = launch.block.x * launch.block.y * launch.block.z;
   grid.first_serial = next_serial.fetch_add(grid.blocks);
@@ -367,10 +370,6 @@ std::string order() { return the_order().text; }
 
 namespace {
 
-std::size_t up_to(std::size_t value, std::size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 /// Ends a launch as if it had never begun: CUDA would have refused it.
 [[noreturn]] void refuse(Grid& grid, std::string why) {
   {
@@ -393,12 +392,11 @@ Block::Variable new_variable(Block& block, const void* key, std::size_t bytes,
     refuse(grid, std::to_string(fixed) + " bytes of __shared__ variables, at most " +
                      std::to_string(most) + " (nvcc does not compile more)");
   }
-  if (fixed + dynamic > shared_in_all(grid.launch.kernel)) {
+  if (fixed + dynamic > grid.shared_most) {
     refuse(grid, std::to_string(fixed) + " bytes of __shared__ variables and " +
                      std::to_string(dynamic) + " of dynamic shared memory, at most " +
-                     std::to_string(shared_in_all(grid.launch.kernel)) +
-                     (shared_in_all(grid.launch.kernel) == most ? " without cudaFuncSetAttribute()"
-                                                                : ""));
+                     std::to_string(grid.shared_most) +
+                     (grid.shared_most == most ? " without cudaFuncSetAttribute()" : ""));
   }
   std::size_t padding = block.padding + (block.used > 0 ? gap : 0);
   if (alignment > gap) padding = up_to(place + padding, alignment) - place;

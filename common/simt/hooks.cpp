@@ -11,8 +11,6 @@ namespace simt {
 
 namespace {
 
-constexpr int error_misaligned = 716;
-
 Event::Kind event_of(Access kind, const Thread& thread) {
   if (kind == Access::load) return Event::load;
   if (kind == Access::store) return Event::store;

@@ -24,8 +24,6 @@ std::atomic<bool> somebody_is_stuck{false};
 
 namespace {
 
-constexpr int error_timeout = 702, error_launch_failure = 719;
-
 /// An empty variable is one that is not set.
 unsigned number_from_environment(const char* name, unsigned otherwise) {
   const char* text = std::getenv(name);

@@ -193,7 +193,7 @@ class ScriptTest(unittest.TestCase):
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
         for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
-                       "complete", "mutants", "one_file", "pages", "sanitizer", "spent"):
+                       "complete", "mutants", "one_file", "pages", "sanitizer", "spent", "steps"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         self.write("common/plot", PLOT)
         self.write("chapters/00_first_steps/CMakeLists.txt", "")

@@ -133,9 +133,9 @@ class OnTheCpu(unittest.TestCase):
         self.assertIn("in 0 s", self.run_file("a/main.cu", code=1), "both stay built")
 
     def test_what_does_not_compile(self) -> None:
-        self.write("work/mistake.cu", MISTAKE)
-        out = self.run_file("work/../work/mistake.cu", code=1)
-        self.assertRegex(out, r"(?m)^work/\.\./work/mistake\.cu:3:\d+: error: expected ‘?'?;")
+        self.write("here/mistake.cu", MISTAKE)
+        out = self.run_file("here/../here/mistake.cu", code=1)
+        self.assertRegex(out, r"(?m)^here/\.\./here/mistake\.cu:3:\d+: error: expected ‘?'?;")
         log = re.search(r"did not build; the compiler's whole text: (\S.*)\n", out)
         self.assertTrue(log and (self.folder / log.group(1)).is_file(), out)
 

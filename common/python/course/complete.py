@@ -53,9 +53,8 @@ def pictures(root: Path) -> Set[Path]:
             for name in re.findall(r'[("]([^()"\s]+\.svg)', read(page))}
 
 
-def unseen(root: Path, folder: Path) -> Iterator[str]:
-    """Recorded plots that nobody sees."""
-    seen = pictures(root)
+def unseen(folder: Path, seen: Set[Path]) -> Iterator[str]:
+    """Recorded plots that are not among those that pages show."""
     for file in sorted(folder.glob("results/*.svg")):
         if file.resolve() not in seen:
             yield f"{file.relative_to(folder)} is on no page"
@@ -98,11 +97,12 @@ def programs(root: Path, folder: Path) -> Iterator[str]:
 def absent(root: Path) -> List[str]:
     """What is missing of the chapters below `root`, a line each."""
     lines: List[str] = []
+    seen = pictures(root)
     for folder in sorted((root / "chapters").iterdir()):
         if not folder.is_dir() or not FOLDER.fullmatch(folder.name):
             continue
         found = [] if (folder / "CMakeLists.txt").exists() else ["no CMakeLists.txt"]
-        found += [*lesson(root, folder), *sources(folder), *unseen(root, folder)]
+        found += [*lesson(root, folder), *sources(folder), *unseen(folder, seen)]
         found += ladder(root, folder) if is_ladder(folder) else programs(root, folder)
         lines += [f"chapters/{folder.name}: {line}" for line in found]
     return lines

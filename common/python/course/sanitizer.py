@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import BUILD, ROOT, Problem, build, machine
+from .steps import signal_group
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 BEGIN_WITH = ("racecheck", "initcheck", "memcheck", "synccheck")  # the slow ones
@@ -78,10 +79,7 @@ def start(sanitizer: str, shard: Shard) -> "subprocess.Popen[Any]":
 
 def end(process: "subprocess.Popen[Any]") -> None:
     """End a process and what it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except OSError:
-        process.kill()  # the group is gone already
+    signal_group(process, signal.SIGKILL)
     process.wait()
 
 
