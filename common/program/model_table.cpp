@@ -84,8 +84,11 @@ std::string model_row(const Study& study, const Result& result) {
   if (!result.verified) text += "    " + result.failure + "\n";
   constexpr std::size_t most = 5;  // the first is enough as a rule
   for (std::size_t k = 0; k < std::min(result.findings.size(), most); ++k) {
-    if (!has(result.failure, result.findings[k].text))
-      text += "    " + result.findings[k].text + "\n";
+    const Finding& finding = result.findings[k];
+    if (has(result.failure, finding.text)) continue;
+    text += "    " +
+            std::string(result.verified ? finding.kind + " (no error without --strict): " : "") +
+            finding.text + "\n";
   }
   return text;
 }

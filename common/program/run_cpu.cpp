@@ -67,8 +67,8 @@ Result CpuRun::run_version(const Study& study, const Version& version, const Siz
   Result result = blank_result(study, version);
   set_problem(result, *problem);
   const bool count = version.launch && !report_.options.check_only && simt::instrumented();
-  const Outcome outcome =
-      verify(count ? counted(version, result.model) : version, *problem, device_);
+  const Outcome outcome = verify(count ? counted(version, result.model) : version, *problem,
+                                 device_, report_.options.strict);
   if (outcome.state == Outcome::skipped) result.skipped = outcome.why;
   result.failure = outcome.state == Outcome::failed ? outcome.why : "";
   result.findings = outcome.findings;

@@ -414,6 +414,9 @@ int run_studies(const Chapter& chapter, const Options& options, const std::vecto
   if (options.model) {
     throw Error("--model counts on the CPU backend: chapters/run --backend cpu NN -- --model", 2);
   }
+  if (options.strict) {
+    throw Error("--strict is for the CPU backend: chapters/run --backend cpu NN -- --strict", 2);
+  }
   return ChapterRun(chapter, options).run(studies);
 }
 

@@ -26,16 +26,18 @@ struct Copy {
   ProgramCounter site;  ///< where it was started
   bool counted;         ///< ends a phase by its bytes
   bool ready;           ///< not counted: its phase has ended
+  bool bulk;            ///< by the copy engine
 };
 
 /// Checked, but not counted: the copy engine moves the data, not the threads.
 void land(const Copy& copy) {
   Thread& thread = *current_thread;
   if (checking) {
+    const Strength strength = copy.bulk ? Strength::copied : Strength::plain;
     check_access(thread, reinterpret_cast<std::uintptr_t>(copy.from), copy.bytes, Access::load,
-                 Strength::plain, copy.site);
+                 strength, copy.site);
     check_access(thread, reinterpret_cast<std::uintptr_t>(copy.to), copy.bytes, Access::store,
-                 Strength::plain, copy.site);
+                 strength, copy.site);
   }
   std::memcpy(copy.to, copy.from, copy.bytes);
   move_on(*thread.block->gang);
@@ -83,6 +85,9 @@ std::uint64_t update(std::uint64_t* barrier, F change) {
 
 struct Record {
   std::uint32_t serial = 0;  ///< of the block that owned the memory when it was initialised
+  std::uint32_t time = 0;    ///< of that block, when its thread `rank` initialised it
+  unsigned rank = 0;
+  ProgramCounter site = 0;
   std::vector<Copy> copies;
 };
 thread_local std::unordered_map<const std::uint64_t*, Record> records;
@@ -139,6 +144,25 @@ void check_bulk(const void* to, const void* from, std::size_t bytes, ProgramCoun
     fail("misaligned", "a bulk copy needs addresses and a size that are multiples of 16 bytes",
          site, error_misaligned);
   }
+  if (!checking) return;
+  check_copy(*current_thread, reinterpret_cast<std::uintptr_t>(from), bytes, Access::load, site);
+  check_copy(*current_thread, reinterpret_cast<std::uintptr_t>(to), bytes, Access::store, site);
+}
+
+/// A copy engine sees a barrier only after a fence: one for barriers by who initialised it, or a
+/// proxy fence.
+void check_initialised(const Record& record, ProgramCounter site) {
+  const Thread& thread = *current_thread;
+  const Block& block = *thread.block;
+  if (!checking || record.serial != block.serial) return;
+  const Thread* by = block.warps[record.rank / 32].lanes[record.rank % 32];
+  if (record.time < by->proxy_fence.init || passed_to_copies(thread, record.time, record.rank))
+    return;
+  find("order", *block.grid,
+       name_of(thread) + " starts a bulk copy at " + source_line(site).text() +
+           " on the barrier initialised at " + source_line(record.site).text() +
+           ", and no fence lies between: fence_mbarrier_init() or fence_proxy_async() after it",
+       record.site, site);
 }
 
 ProgramCounter caller(const void* address) {
@@ -166,6 +190,9 @@ void mbarrier_init(std::uint64_t* barrier, unsigned count) {
     check_count(count, caller(__builtin_return_address(0)));
     Record& record = records[barrier];
     record.serial = serial_of(barrier);
+    record.time = current_thread->block->time;
+    record.rank = current_thread->rank;
+    record.site = caller(__builtin_return_address(0));
     record.copies.clear();
   }
   State state{};
@@ -251,8 +278,12 @@ void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size
     return;
   }
   const ProgramCounter site = caller(__builtin_return_address(0));
-  if (counted) check_bulk(to, from, bytes, site);
-  record_of(barrier, site).copies.push_back({to, from, bytes, site, counted, false});
+  Record& record = record_of(barrier, site);
+  if (counted) {
+    check_bulk(to, from, bytes, site);
+    check_initialised(record, site);
+  }
+  record.copies.push_back({to, from, bytes, site, counted, false, counted});
   release(barrier);  // whoever lands the copy reads what this thread has written
 }
 
@@ -326,7 +357,7 @@ Groups& my_groups() {
 void bulk_copy(void* to, const void* from, std::size_t bytes) {
   const ProgramCounter site = caller(__builtin_return_address(0));
   check_bulk(to, from, bytes, site);
-  my_groups().open.push_back({to, from, bytes, site, false, false});
+  my_groups().open.push_back({to, from, bytes, site, false, false, true});
 }
 
 void bulk_commit() {

@@ -29,6 +29,7 @@ struct Record {
 };
 struct Cell {
   Record write, strong_write[2], read[2];
+  std::uint16_t turn;  ///< of the loop around the plain write
   std::atomic<std::uint8_t> locked;
 };
 static_assert(sizeof(Record) == 12 && sizeof(Cell) == 64);
@@ -54,23 +55,11 @@ inline bool surely_ordered(const Record& record, const Thread& thread, const Blo
   return record.time < block.barrier_time || record.rank == thread.rank;
 }
 
-/// Is what `record` did ordered before what `thread` does now?
-bool ordered(const Record& record, const Thread& thread) {
-  const Block& block = *thread.block;
-  if (surely_ordered(record, thread, block)) return true;
-  if (record.serial == block.serial) {
-    const Warp& warp = block.warps[thread.warp];
-    if (record.time < warp.acquired) return true;
-    if (record.rank / 32 != thread.warp) return false;
-    if (record.time < warp.known) return true;
-    return warp.lane_knows && record.time < warp.lane_knows[thread.lane * 32u + record.rank % 32];
-  }
-  if (block.knows_all) return true;
-  const auto in = [&](const std::unordered_map<std::uint32_t, std::uint32_t>& knows) {
-    const auto other = knows.find(record.serial);
-    return other != knows.end() && record.time < other->second;
-  };
-  return in(block.knows) || in(block.gang->knows);
+/// Is what `record` did ordered before what `thread` does now? `loaded_at`: if loosely, the strong
+/// load that an acquire should have come with.
+Ordered ordered(const Record& record, const Thread& thread, ProgramCounter* loaded_at) {
+  if (surely_ordered(record, thread, *thread.block)) return Ordered::yes;
+  return order_known(thread, record.serial, record.time, record.rank, loaded_at);
 }
 
 /// A window of shared memory keeps the records of the blocks that had it before.
@@ -89,31 +78,56 @@ const char* does(Access kind) {
   return kind == Access::load ? "reads" : kind == Access::store ? "writes" : "updates";
 }
 
-__attribute__((noinline, cold)) void report_race(const Thread& thread, std::uintptr_t address,
-                                                 const Record& before, bool wrote, Access kind,
-                                                 ProgramCounter pc) {
+/// "shared memory, byte 12", "global memory, byte 12 of 400".
+std::string place_of(const Block& block, std::uintptr_t address) {
+  if (is_window(address))
+    return "shared memory, byte " + std::to_string(shared_byte(block, address));
+  void* base = nullptr;
+  std::size_t bytes = 0;
+  if (!allocation_of(reinterpret_cast<void*>(address), &base, &bytes))
+    return "a __device__ variable";
+  return "global memory, byte " + std::to_string(address - reinterpret_cast<std::uintptr_t>(base)) +
+         " of " + std::to_string(bytes);
+}
+
+enum class Verdict : std::uint8_t {
+  fine,
+  race,
+  other_turn,
+  no_acquire,
+  plain_flag,
+  no_proxy_fence
+};
+
+std::string why(Verdict verdict, ProgramCounter loaded_at) {
+  switch (verdict) {
+    case Verdict::other_turn:
+      return "in different turns of a loop, and nothing orders the two";
+    case Verdict::no_acquire:
+      return "and the strong load between them, at " + source_line(loaded_at).text() +
+             ", acquires nothing: __threadfence() after it, or an acquire load";
+    case Verdict::plain_flag:
+      return "and only this block's own atomic orders the two: make this access atomic, too";
+    case Verdict::no_proxy_fence:
+      return "by a bulk copy, and no proxy fence lies between: fence_proxy_async() after the "
+             "write, before the barrier";
+    default:
+      return "and nothing orders the two";
+  }
+}
+
+__attribute__((noinline, cold)) void report(const Thread& thread, std::uintptr_t address,
+                                            const Record& before, bool wrote, Access kind,
+                                            ProgramCounter pc, Verdict verdict,
+                                            ProgramCounter loaded_at = 0) {
   const Unobserved unobserved;
   const Grid& grid = *thread.block->grid;
-  char where[80];
-  if (is_window(address)) {
-    std::snprintf(where, sizeof where, "shared memory, byte %zu",
-                  shared_byte(*thread.block, address));
-  } else {
-    void* base = nullptr;
-    std::size_t bytes = 0;
-    if (allocation_of(reinterpret_cast<void*>(address), &base, &bytes)) {
-      std::snprintf(where, sizeof where, "global memory, byte %zu of %zu",
-                    static_cast<std::size_t>(address - reinterpret_cast<std::uintptr_t>(base)),
-                    bytes);
-    } else {
-      std::snprintf(where, sizeof where, "a __device__ variable");
-    }
-  }
-  find("race", *thread.block->grid,
-       std::string(where) + ": " + name_of(grid, before.serial, before.rank) + " " +
+  const bool race = verdict == Verdict::race || verdict == Verdict::other_turn;
+  find(race ? "race" : "order", *thread.block->grid,
+       place_of(*thread.block, address) + ": " + name_of(grid, before.serial, before.rank) + " " +
            did(before, wrote) + " it at " + source_line(before.pc).text() + ", " +
-           simt::name_of(thread) + " " + does(kind) + " it at " + source_line(pc).text() +
-           ", and nothing orders the two",
+           simt::name_of(thread) + " " + does(kind) + " it at " + source_line(pc).text() + ", " +
+           why(verdict, loaded_at),
        before.pc, pc);
 }
 
@@ -129,7 +143,9 @@ void keep(Record (&two)[2], const Record& now, const Thread& thread, bool shared
     }
   }
   for (Record& reader : two) {
-    if (ordered(reader, thread) || (shared && !is_alive(*thread.block->gang, reader.serial))) {
+    ProgramCounter nowhere = 0;
+    if (ordered(reader, thread, &nowhere) != Ordered::no ||
+        (shared && !is_alive(*thread.block->gang, reader.serial))) {
       reader = now;
       return;
     }
@@ -153,6 +169,32 @@ inline bool two_read_already(const Cell& cell, const Thread& thread, unsigned by
   return warp_a == thread.warp && earlier >= mine.known && !mine.lane_knows;
 }
 
+/// Two lanes wrote to one place at the same line, in different turns of a loop. If they wrote the
+/// same, that is fine; what this one writes is there only after the store.
+void suspect(Thread& thread, std::uintptr_t address, unsigned bytes, unsigned rank,
+             ProgramCounter pc) {
+  const Unobserved unobserved;
+  const std::uintptr_t word = address & ~std::uintptr_t{3};
+  std::uint32_t value = 0;
+  std::memcpy(&value, reinterpret_cast<const void*>(word), sizeof value);
+  thread.suspects.push_back({word, value, bytes, rank, pc});
+  thread.unsettled = true;
+}
+
+void judge_suspects(Thread& thread) {
+  const Unobserved unobserved;
+  for (const Suspect& s : std::exchange(thread.suspects, {})) {
+    std::uint32_t value = 0, mask = 0;
+    std::memcpy(&value, reinterpret_cast<const void*>(s.word), sizeof value);
+    for (unsigned k = 0; k < 4; ++k) mask |= (s.bytes >> k & 1) * 0xFFu << 8 * k;
+    if (((value ^ s.value) & mask) == 0) continue;
+    const Record before = {
+        thread.block->serial, 0, s.rank & 1023u, s.pc & ((1u << 25) - 1), 0, 0, 0};
+    report(thread, s.word + static_cast<unsigned>(__builtin_ctz(s.bytes)), before, true,
+           Access::store, s.pc, Verdict::other_turn);
+  }
+}
+
 class Lock {
  public:
   explicit Lock(Cell* cell) : cell_(cell) {
@@ -168,9 +210,21 @@ class Lock {
   Cell* cell_;
 };
 
+bool is_plain(unsigned strength) {
+  return strength == static_cast<unsigned>(Strength::plain) ||
+         strength == static_cast<unsigned>(Strength::copied);
+}
+
+bool is_strong(const Record& record) { return !is_plain(record.strength); }
+bool is_copied(const Record& record) {
+  return record.strength == static_cast<unsigned>(Strength::copied);
+}
+
+/// `turn`: how often the thread has come to this store.
 void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsigned bytes,
-                Access kind, Strength strength, ProgramCounter pc, bool shared) {
+                Access kind, Strength strength, ProgramCounter pc, std::uint16_t turn) {
   Cell& cell = cells[word];
+  const bool shared = is_window(address);
   const Lock lock(shared || !several_workers ? nullptr : &cell);
   const Block& block = *thread.block;
   const auto sure = [&](const Record& record) { return surely_ordered(record, thread, block); };
@@ -183,37 +237,44 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
   const Record now = {block.serial,          block.time,  thread.rank,
                       pc & ((1u << 25) - 1), bytes & 15u, static_cast<std::uint32_t>(strength),
                       kind == Access::atomic};
-  const auto races = [&](const Record& before) {
-    if (sure(before) || (before.bytes & bytes) == 0 || ordered(before, thread)) return false;
-    if (shared && !is_alive(*block.gang, before.serial)) return false;
-    if (before.strength == 0 || now.strength == 0) return true;
+  ProgramCounter loaded_at = 0;
+  const auto judge = [&](const Record& before) {
+    if (sure(before) || (before.bytes & bytes) == 0) return Verdict::fine;
+    const Ordered order = ordered(before, thread, &loaded_at);
+    if (order == Ordered::yes) return Verdict::fine;
+    if (shared && !is_alive(*block.gang, before.serial)) return Verdict::fine;
+    if (is_plain(before.strength) || is_plain(now.strength)) {
+      if (order == Ordered::loosely) return Verdict::no_acquire;
+      const bool flag = is_strong(before) && saw_all_updates(thread, address);
+      return flag ? Verdict::plain_flag : Verdict::race;
+    }
     // Volatile accesses pass flags, but inside a warp they only hide a missing __syncwarp().
-    return shared && before.strength + now.strength < 4 && before.serial == now.serial &&
-           before.rank / 32 == now.rank / 32;
+    const bool hides = shared && before.strength + now.strength < 4 &&
+                       before.serial == now.serial && before.rank / 32 == now.rank / 32;
+    return order == Ordered::no && hides ? Verdict::race : Verdict::fine;
+  };
+  const auto found = [&](const Record& before, bool wrote) {
+    const Verdict verdict = judge(before);
+    if (verdict == Verdict::fine) return false;
+    report(thread, address, before, wrote, kind, pc, verdict, loaded_at);
+    return true;
   };
   const auto same_instruction = [&](const Record& before) {  // the hardware lets one lane win
-    return before.pc == now.pc && before.serial == now.serial && before.rank / 32 == now.rank / 32;
+    return kind == Access::store && before.pc == now.pc && before.serial == now.serial &&
+           before.rank / 32 == now.rank / 32;
   };
-  if (races(cell.write) && !(kind == Access::store && same_instruction(cell.write))) {
-    report_race(thread, address, cell.write, true, kind, pc);
+  if (!same_instruction(cell.write)) {
+    found(cell.write, true);
+  } else if (cell.turn != turn && judge(cell.write) == Verdict::race) {
+    suspect(thread, address, bytes, cell.write.rank, pc);
   }
-  for (const Record& writer : cell.strong_write) {
-    if (races(writer)) {
-      report_race(thread, address, writer, true, kind, pc);
-      break;
-    }
-  }
+  if (!found(cell.strong_write[0], true)) found(cell.strong_write[1], true);
   if (kind == Access::load) {
     keep(cell.read, now, thread, shared);
     return;
   }
-  for (const Record& reader : cell.read) {
-    if (races(reader)) {
-      report_race(thread, address, reader, false, kind, pc);
-      break;
-    }
-  }
-  if (strength != Strength::plain) {
+  if (!found(cell.read[0], false)) found(cell.read[1], false);
+  if (!is_plain(now.strength)) {
     keep(cell.strong_write, now, thread, shared);
     return;
   }
@@ -221,6 +282,7 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
       cell.write.serial == now.serial && cell.write.rank == now.rank && cell.write.time == now.time;
   const std::uint32_t before = cell.write.bytes;
   cell.write = now;
+  cell.turn = turn;
   if (again) cell.write.bytes = (before | now.bytes) & 15u;
 }
 
@@ -276,31 +338,6 @@ bool in_my_cluster(const Thread& thread, std::uintptr_t address) {
   return false;
 }
 
-/// `inside`: block time up to which threads of the block may know; `time`: the same for all.
-void publish(Thread& thread, const volatile void* address, std::uint32_t inside,
-             std::uint32_t time) {
-  const Unobserved unobserved;
-  Block& block = *thread.block;
-  Grid& grid = *block.grid;
-  const std::lock_guard<std::mutex> lock(grid.mutex);
-  Published& p = grid.published[reinterpret_cast<std::uintptr_t>(address)];
-  std::uint32_t& mine = p.inside[block.serial];
-  mine = std::max(mine, inside);
-  grid.any_published = true;
-  if (time == 0) return;
-  const auto join = [&](std::uint32_t serial, std::uint32_t until) {
-    std::uint32_t& known_until = p.blocks[serial];
-    known_until = std::max(known_until, until);
-  };
-  join(block.serial, time);
-  for (const auto& [serial, until] : block.knows) join(serial, until);
-  if (block.knows_all || p.blocks.size() > 1024) p.all = true;
-}
-
-bool releases(Order order) {
-  return order == Order::release || order == Order::acq_rel || order == Order::seq_cst;
-}
-
 }  // namespace
 
 void set_up_checks() {
@@ -327,7 +364,7 @@ std::string name_of(const Thread& thread) {
 
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                   Strength strength, ProgramCounter pc) {
-  if (thread.acquires != nullptr) settle_acquire(thread);
+  if (thread.unsettled) settle(thread);
   std::size_t word = 0;
   if (!word_of(address, &word)) {
     check_elsewhere(thread, address, bytes, kind, pc);
@@ -338,6 +375,7 @@ void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
       !in_my_cluster(thread, address)) {
     bad_address(thread, "lifetime", address, bytes, kind, pc);
   }
+  const std::uint16_t turn = kind == Access::store ? thread.turns.next(pc) : 0;
   const std::uintptr_t end = address + bytes;
   for (std::uintptr_t a = address; a < end; ++word) {
     const unsigned from = a & 3,
@@ -356,103 +394,35 @@ void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
       }
       __atomic_fetch_or(&state, static_cast<std::uint8_t>(mask << 4), __ATOMIC_RELAXED);
     }
-    check_race(thread, a, word, mask, kind, strength, pc, shared);
+    check_race(thread, a, word, mask, kind, strength, pc, turn);
     a += until - from;
   }
 }
 
-/// What a volatile load found is known only when it is over: at the thread's next step.
-void settle_acquire(Thread& thread) { acquire(std::exchange(thread.acquires, nullptr)); }
-
-void note_barrier(Block& block) { block.barrier_time = ++block.time; }
-
-void note_cluster_or_grid(Gang& gang) {
-  for (const auto& block : gang.blocks) {
-    block->barrier_time = ++block->time;
-    gang.knows[block->serial] = block->time;
-  }
+void settle(Thread& thread) {
+  thread.unsettled = false;
+  if (thread.acquires != nullptr) settle_acquire(thread);
+  if (!thread.suspects.empty()) judge_suspects(thread);
 }
 
-void note_warp_call(Block& block, Warp& warp, std::uint32_t mask) {
-  const std::uint32_t time = ++block.time;
-  if (mask == warp.all) {
-    warp.known = time;
-    return;
+void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
+                ProgramCounter pc) {
+  const Block& block = *thread.block;
+  const Grid& grid = *block.grid;
+  const auto passed = [&](const Record& record) {
+    if (record.serial < grid.first_serial || is_copied(record)) return true;
+    if (record.serial == block.serial) return passed_to_copies(thread, record.time, record.rank);
+    return is_window(address) || grid.any_proxy_fence;  // who wrote it may be over by now
+  };
+  for (std::uintptr_t a = address; a < address + bytes; a += 4) {
+    std::size_t word = 0;
+    if (!word_of(a, &word)) return;
+    for (const Record* record : {&cells[word].write, &cells[word].strong_write[0]}) {
+      if (passed(*record)) continue;
+      report(thread, a, *record, true, kind, pc, Verdict::no_proxy_fence);
+      return;
+    }
   }
-  if (!checking) return;
-  if (!warp.lane_knows) {
-    warp.lane_knows = std::make_unique<std::uint32_t[]>(32 * 32);
-  }
-  std::uint32_t joined[32] = {};
-  for (unsigned l = 0; l < 32; ++l) {
-    if ((mask >> l & 1) == 0) continue;
-    for (unsigned k = 0; k < 32; ++k) joined[k] = std::max(joined[k], warp.lane_knows[l * 32 + k]);
-    joined[l] = time;
-  }
-  for (unsigned l = 0; l < 32; ++l) {
-    if (mask >> l & 1) std::memcpy(&warp.lane_knows[l * 32], joined, sizeof joined);
-  }
-}
-
-// ---- What kernels call ----
-
-void fence(bool block_only) {
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  Thread* thread = current_thread;
-  if (thread == nullptr) return;
-  thread->block_fenced = ++thread->block->time;
-  if (!block_only) thread->fenced = thread->block->time;
-}
-
-void release(const volatile void* address) {
-  Thread* thread = current_thread;
-  if (thread == nullptr || !checking) return;
-  const std::uint32_t time = ++thread->block->time;
-  publish(*thread, address, time, time);
-}
-
-void release_fenced(Thread& thread, const volatile void* address) {
-  if (thread.block_fenced != 0) publish(thread, address, thread.block_fenced, thread.fenced);
-}
-
-void acquire(const volatile void* address) {
-  Thread* thread = current_thread;
-  if (thread == nullptr || !checking || !thread->block->grid->any_published) return;
-  const Unobserved unobserved;
-  Block& block = *thread->block;
-  Grid& grid = *block.grid;
-  const std::lock_guard<std::mutex> lock(grid.mutex);
-  const auto found = grid.published.find(reinterpret_cast<std::uintptr_t>(address));
-  if (found == grid.published.end()) return;
-  if (found->second.all) block.knows_all = true;
-  std::uint32_t& acquired = block.warps[thread->warp].acquired;
-  const auto inside = found->second.inside.find(block.serial);
-  if (inside != found->second.inside.end()) acquired = std::max(acquired, inside->second);
-  for (const auto& [serial, until] : found->second.blocks) {
-    std::uint32_t& mine = serial == block.serial ? acquired : block.knows[serial];
-    mine = std::max(mine, until);
-  }
-}
-
-void before_atomic(const volatile void* address, std::size_t size, Access kind, Order order,
-                   const void* pc, bool loop) {
-  Thread* thread = current_thread;
-  if (thread == nullptr) return;
-  thread->site = counter_of(pc);
-  thread->in_loop = loop;
-  if (checking || counting) access(address, size, kind, pc, true);
-  if (kind == Access::load || !checking) return;
-  if (releases(order)) {
-    release(address);
-  } else {
-    release_fenced(*thread, address);
-  }
-}
-
-void after_atomic(const volatile void* address, Access kind, Order) {
-  if (kind == Access::store) return;
-  acquire(address);
-  poll();
 }
 
 }  // namespace simt

@@ -186,7 +186,7 @@ inline void wait_for(Thread& thread, Meeting& meeting, std::uint32_t phase, Prog
 
 inline void meet(Meeting& meeting, int predicate, ProgramCounter site) {
   Thread& thread = *current_thread;
-  if (thread.acquires != nullptr) settle_acquire(thread);
+  if (thread.unsettled) settle(thread);
   wait_for(thread, meeting, meeting.phase, site);
   arrive(thread, meeting, predicate, site);
   if (meeting.arrived == meeting.members) complete(*thread.block->gang, *thread.block, meeting);
@@ -282,6 +282,7 @@ OpenCall& call_for(Thread& thread, Warp& warp, std::uint32_t mask, ProgramCounte
 
 void finish(Thread& thread) {
   observed_thread = nullptr;
+  if (thread.unsettled) settle(thread);
   Block& block = *thread.block;
   Gang& gang = *block.gang;
   Warp& warp = block.warps[thread.warp];
@@ -422,7 +423,7 @@ std::uint64_t warp_call(std::uint32_t mask, std::uint64_t value, int argument, i
   Block& block = *thread.block;
   Warp& warp = block.warps[thread.warp];
   thread.site = counter_of(__builtin_return_address(0));
-  if (thread.acquires != nullptr) settle_acquire(thread);
+  if (thread.unsettled) settle(thread);
   if ((mask >> thread.lane & 1) == 0) {
     char text[100];
     std::snprintf(text, sizeof text, " calls %s with the mask 0x%08x, which lacks its lane %u at ",

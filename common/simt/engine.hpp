@@ -16,14 +16,10 @@
 
 #include "context.hpp"
 #include "memory.hpp"
+#include "order.hpp"
 #include "simt.hpp"
 
 namespace simt {
-
-using ProgramCounter = std::uint32_t;  ///< offset of a return address in the program's image
-inline ProgramCounter counter_of(const void* address) {
-  return static_cast<ProgramCounter>(reinterpret_cast<std::uintptr_t>(address) - ranges.image);
-}
 
 struct Block;
 struct Gang;
@@ -62,6 +58,7 @@ struct alignas(64) Thread {
   bool at_cluster = false;  ///< arrived at the cluster's barrier and has not waited yet
   std::uint16_t rank = 0;
   bool has_copies = false;   ///< asynchronous ones, see below
+  bool unsettled = false;    ///< something is known only at its next step: settle()
   std::uint32_t ticket = 0;  ///< at_meeting: the phase that must end
   ProgramCounter site = 0;   ///< where it waits
   uint3 index = {0, 0, 0};
@@ -70,6 +67,11 @@ struct alignas(64) Thread {
   const volatile void* acquires = nullptr;  ///< a volatile load whose acquire() is still to come
   Context context;                          ///< while it waits
 
+  ProgramCounter acquires_at = 0;  ///< where that load is
+  std::vector<Loaded> loaded;      ///< strong loads since its last fence that acquired nothing
+  std::vector<Suspect> suspects;
+  Turns turns;
+  ProxyFence proxy_fence;
   std::uint64_t result = 0;  ///< of its last warp call
   const char* calls = "";    ///< the warp function it waits in
   bool in_loop = false;      ///< its atomic is one that GPUs do by compare-and-swap
@@ -113,7 +115,7 @@ struct Warp {
   /// which.
   std::uint32_t known = 0;
   std::unique_ptr<std::uint32_t[]> lane_knows;
-  std::uint32_t acquired = 0;  ///< block time up to which it knows the block, by acquire
+  Known acquired;  ///< what it knows of the block by strong loads
   LaneCursor cursors[32];
 };
 
@@ -138,7 +140,7 @@ struct Block {
   std::vector<Variable> variables;
   // time, for the race checks: moves on with everything that orders threads of this block
   std::uint32_t time = 1, barrier_time = 0;
-  std::unordered_map<std::uint32_t, std::uint32_t> knows;  ///< other blocks: serial, time
+  KnownBlocks knows;       ///< other blocks, by strong loads
   bool knows_all = false;  ///< too many to keep apart: no race with other blocks is reported
 };
 
@@ -166,13 +168,6 @@ struct Child {
   Body body;
 };
 
-/// What a strong store published, for acquire().
-struct Published {
-  std::unordered_map<std::uint32_t, std::uint32_t> blocks;  ///< serial, time
-  std::unordered_map<std::uint32_t, std::uint32_t> inside;  ///< the same, for the block itself
-  bool all = false;
-};
-
 struct Counters;
 
 struct Grid {
@@ -188,7 +183,7 @@ struct Grid {
   std::string refused;  ///< why CUDA would not have launched it, if a block found out
   std::vector<Child> children, tail;
   std::unordered_map<std::uintptr_t, Published> published;
-  std::atomic<bool> any_published{false};
+  std::atomic<bool> any_published{false}, any_proxy_fence{false};
 };
 
 /// An OS thread that runs gangs.
@@ -269,15 +264,22 @@ std::string describe_shared(const Block& block, std::uintptr_t address);
 extern bool checking, counting, several_workers;
 void mark_instrumented();
 void set_up_checks();
-enum class Strength : std::uint8_t { plain, is_volatile, atomic };
+/// copied: by the copy engine, which races like plain accesses, but is seen without a proxy fence.
+enum class Strength : std::uint8_t { plain, is_volatile, atomic, copied };
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                   Strength strength, ProgramCounter pc);
-void release_fenced(Thread& thread, const volatile void* address);
-void settle_acquire(Thread& thread);
+/// Judges what was only known after the thread's last access.
+void settle(Thread& thread);
+/// Will the copy that `thread` starts at `pc` see what was written? Reads `bytes`, or writes them.
+void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
+                ProgramCounter pc);
+std::string name_of(const Thread& thread);  ///< "block (1,0,0), thread (32,0,0)"
+
+// ---- order.cpp ----
+
 void note_barrier(Block& block);
 void note_cluster_or_grid(Gang& gang);
 void note_warp_call(Block& block, Warp& warp, std::uint32_t mask);
-std::string name_of(const Thread& thread);  ///< "block (1,0,0), thread (32,0,0)"
 
 // ---- findings.cpp ----
 

@@ -12,7 +12,7 @@ namespace simt {
 /// or would report with fewer words (out of bounds, deadlock).
 struct Finding {
   /// "race", "bounds", "uninitialised", "barrier", "mask", "deadlock", "spin", "lifetime",
-  /// "misaligned", "host memory", "stack", "division"
+  /// "misaligned", "host memory", "stack", "division", "order"
   std::string kind;
   std::string kernel;
   std::string text;  ///< one line: kernel, block, thread, source line, of both sides
@@ -21,6 +21,11 @@ struct Finding {
 std::vector<Finding> take_findings();
 /// How many there were in this process; a program with findings exits with 66 instead of 0.
 std::uint64_t finding_count();
+/// An acquire or a proxy fence that CUDA's memory model asks for is missing. Much code in use does
+/// without: such findings are shown, but change no exit code unless strict() holds.
+bool is_about_order(const std::string& kind);
+bool strict();  ///< at the start: SIMT_STRICT=1
+void set_strict(bool on);
 /// Findings are neither printed nor do they change the exit code; for tests that plant them.
 void expect_findings(bool expected);
 

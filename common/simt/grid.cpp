@@ -173,22 +173,16 @@ void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned block
     block.meeting = {};
     block.meeting.members = grid.threads;
     block.cluster->members += grid.threads;
-    block.time = 1;
-    block.barrier_time = 0;
-    block.knows.clear();
-    block.knows_all = false;
+    forget_order(block);
     open_shared_memory(worker, block, blocks);
     for (Warp& warp : block.warps) {
       warp.live = warp.all;
-      warp.known = warp.acquired = 0;
-      warp.lane_knows.reset();
       for (OpenCall& open : warp.calls) open.wanted = open.arrived = 0;
       for (Thread* thread : warp.lanes) {
         if (thread == nullptr) break;
         thread->state = Thread::fresh;
-        thread->acquires = nullptr;
         thread->at_cluster = false;
-        if (checking) thread->fenced = thread->block_fenced = thread->polls = 0;
+        forget_order(*thread);
       }
     }
   }

@@ -67,6 +67,8 @@ void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
   if (kind == Access::load) {
     poll();
     thread->acquires = p;  // the load comes only now: see settle_acquire()
+    thread->acquires_at = counter_of(pc);
+    thread->unsettled = true;
   }
 }
 

@@ -40,6 +40,10 @@ struct Ranges {
   std::uint8_t* state = nullptr;  ///< one byte a word: low half may be touched, high half written
 };
 extern Ranges ranges;
+using ProgramCounter = std::uint32_t;  ///< offset of a return address in the program's image
+inline ProgramCounter counter_of(const void* address) {
+  return static_cast<ProgramCounter>(reinterpret_cast<std::uintptr_t>(address) - ranges.image);
+}
 void set_up_memory();
 
 /// The word of an address; false if it is neither heap, window nor variable.

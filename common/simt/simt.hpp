@@ -178,9 +178,15 @@ struct WarpCall {
 SIMT_CONVERGENT std::uint64_t warp_call(std::uint32_t mask, std::uint64_t value, int argument,
                                         int width, void (*f)(WarpCall&), const char* name);
 
+enum class Order : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
+
 /// __threadfence and its kin: later strong stores release what came before, to the threads of the
-/// block or to all.
-void fence(bool block_only = false);
+/// block or to all; and what earlier strong loads have seen is acquired.
+void fence(bool block_only = false, Order order = Order::acq_rel);
+/// fence.proxy.async: bulk copies that start after it see what was written before.
+void proxy_fence();
+/// fence.mbarrier_init: bulk copies see the memory barriers that the thread has initialised.
+void mbarrier_init_fence();
 void acquire(const volatile void* address);  ///< what was last released at this address
 void release(const volatile void* address);
 void yield();  ///< lets other threads run; called by whatever polls
@@ -198,8 +204,6 @@ unsigned block_count();  ///< of the grid
 bool in_kernel();
 
 // ---- Atomics: every width, one compare-and-swap loop ----
-
-enum class Order : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
 
 /// Before an atomic of the running thread: checks, counts, releases. `pc`: see access(). `loop`: in
 /// shared memory a GPU does it by compare-and-swap, which counts twice.

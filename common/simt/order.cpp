@@ -1,0 +1,279 @@
+// What orders two accesses: barriers, warp calls, fences and flags. Time is a counter of each
+// block that every synchronisation of it moves on.
+//
+// A release stores under the flag's address until when the block is known; a strong load of that
+// address takes it over: strictly if an acquire comes with the load (its memory order) or after it
+// (a fence of the same thread), else loosely. What is known only loosely is a finding of its own.
+#include "order.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "engine.hpp"
+
+namespace simt {
+
+namespace {
+
+/// Strong loads of one thread without an acquire; the oldest are forgotten.
+constexpr std::size_t most_loaded = 64;
+
+bool releases(Order order) {
+  return order == Order::release || order == Order::acq_rel || order == Order::seq_cst;
+}
+bool acquires(Order order) {
+  return order == Order::acquire || order == Order::acq_rel || order == Order::seq_cst;
+}
+
+/// `inside`: block time up to which threads of the block may know; `time`: the same for all.
+void publish(Thread& thread, const volatile void* address, std::uint32_t inside,
+             std::uint32_t time) {
+  const Unobserved unobserved;
+  Block& block = *thread.block;
+  Grid& grid = *block.grid;
+  const std::lock_guard<std::mutex> lock(grid.mutex);
+  Published& p = grid.published[reinterpret_cast<std::uintptr_t>(address)];
+  p.inside[block.serial].join({inside, inside, 0});
+  ++p.updates;
+  grid.any_published = true;
+  if (time == 0) return;
+  p.blocks[block.serial].join({time, time, 0});
+  for (const auto& [serial, known] : block.knows) p.blocks[serial].join(known);
+  if (block.knows_all || p.blocks.size() > 1024) p.all = true;
+}
+
+enum class Scope : std::uint8_t { nobody, block, all };
+
+/// Takes over what was published at an address: strictly within `scope`, loosely beyond it.
+void learn(Thread& thread, std::uintptr_t address, Scope scope, ProgramCounter pc) {
+  const Unobserved unobserved;
+  Block& block = *thread.block;
+  Grid& grid = *block.grid;
+  const std::lock_guard<std::mutex> lock(grid.mutex);
+  const auto found = grid.published.find(address);
+  if (found == grid.published.end()) return;
+  if (found->second.all) block.knows_all = true;
+  found->second.seen[block.serial] = found->second.updates;
+  Known& acquired = block.warps[thread.warp].acquired;
+  const auto take = [pc](Known& mine, Known theirs, bool strictly) {
+    if (!strictly) theirs = {theirs.loosely, 0, pc};
+    mine.join(theirs);
+  };
+  const auto inside = found->second.inside.find(block.serial);
+  if (inside != found->second.inside.end()) take(acquired, inside->second, scope != Scope::nobody);
+  for (const auto& [serial, theirs] : found->second.blocks) {
+    if (serial == block.serial) {
+      take(acquired, theirs, scope != Scope::nobody);
+    } else {
+      take(block.knows[serial], theirs, scope == Scope::all);
+    }
+  }
+}
+
+bool nothing_published(const Thread* thread) {
+  return thread == nullptr || !checking || !thread->block->grid->any_published;
+}
+
+/// A strong load whose acquire, if there is one, is still to come.
+void note_loaded(Thread& thread, std::uintptr_t address, ProgramCounter pc) {
+  const Unobserved unobserved;
+  learn(thread, address, Scope::nobody, pc);
+  std::vector<Loaded>& loaded = thread.loaded;
+  for (const Loaded& before : loaded) {
+    if (before.address == address) return;
+  }
+  if (loaded.size() == most_loaded) {
+    learn(thread, loaded.front().address, Scope::all, 0);
+    loaded.erase(loaded.begin());
+  }
+  loaded.push_back({address, pc});
+}
+
+/// A fence takes over strictly what the thread's strong loads before it have seen.
+void acquire_loaded(Thread& thread, bool block_only) {
+  if (thread.unsettled) settle(thread);
+  if (thread.loaded.empty()) return;
+  const Unobserved unobserved;
+  for (const Loaded& before : thread.loaded) {
+    learn(thread, before.address, block_only ? Scope::block : Scope::all, before.pc);
+  }
+  if (!block_only) thread.loaded.clear();
+}
+
+}  // namespace
+
+Ordered order_known(const Thread& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
+                    ProgramCounter* loaded_at) {
+  const Block& block = *thread.block;
+  Ordered result = Ordered::no;
+  const auto by = [&](const Known& what) {
+    if (time < what.strictly) return true;
+    if (time < what.loosely) {
+      result = Ordered::loosely;
+      *loaded_at = what.loaded_at;
+    }
+    return false;
+  };
+  if (serial == block.serial) {
+    const Warp& warp = block.warps[thread.warp];
+    if (by(warp.acquired)) return Ordered::yes;
+    if (rank / 32 != thread.warp) return result;
+    const bool met = warp.lane_knows && time < warp.lane_knows[thread.lane * 32u + rank % 32];
+    return met || time < warp.known ? Ordered::yes : result;
+  }
+  if (block.knows_all) return Ordered::yes;
+  const auto at_barrier = block.gang->knows.find(serial);
+  if (at_barrier != block.gang->knows.end() && time < at_barrier->second) return Ordered::yes;
+  const auto other = block.knows.find(serial);
+  return other != block.knows.end() && by(other->second) ? Ordered::yes : result;
+}
+
+bool saw_all_updates(const Thread& thread, std::uintptr_t address) {
+  Grid& grid = *thread.block->grid;
+  const std::lock_guard<std::mutex> lock(grid.mutex);
+  const auto found = grid.published.find(address);
+  if (found == grid.published.end()) return false;
+  const auto mine = found->second.seen.find(thread.block->serial);
+  return mine != found->second.seen.end() && mine->second == found->second.updates;
+}
+
+bool passed_to_copies(const Thread& thread, std::uint32_t time, unsigned rank) {
+  const ProxyFence& mine = thread.proxy_fence;
+  if (time < mine.barrier) return true;
+  if (rank / 32 == thread.warp && time < mine.warp) return true;
+  if (rank == thread.rank) return time < mine.time;
+  const Thread* writer = thread.block->warps[rank / 32].lanes[rank % 32];
+  return time < writer->proxy_fence.time;
+}
+
+void settle_acquire(Thread& thread) {
+  const volatile void* address = std::exchange(thread.acquires, nullptr);
+  if (nothing_published(&thread)) return;
+  note_loaded(thread, reinterpret_cast<std::uintptr_t>(address), thread.acquires_at);
+}
+
+void release_fenced(Thread& thread, const volatile void* address) {
+  if (thread.block_fenced != 0) publish(thread, address, thread.block_fenced, thread.fenced);
+}
+
+void forget_order(Block& block) {
+  block.time = 1;
+  block.barrier_time = 0;
+  block.knows.clear();
+  block.knows_all = false;
+  for (Warp& warp : block.warps) {
+    warp.known = 0;
+    warp.acquired = {};
+    warp.lane_knows.reset();
+  }
+}
+
+void forget_order(Thread& thread) {
+  thread.acquires = nullptr;
+  thread.unsettled = false;
+  if (!checking) return;
+  thread.fenced = thread.block_fenced = thread.polls = 0;
+  thread.proxy_fence = {};
+  thread.loaded.clear();
+  thread.suspects.clear();
+  thread.turns = {};
+}
+
+void note_barrier(Block& block) { block.barrier_time = ++block.time; }
+
+void note_cluster_or_grid(Gang& gang) {
+  for (const auto& block : gang.blocks) {
+    block->barrier_time = ++block->time;
+    gang.knows[block->serial] = block->time;
+  }
+}
+
+void note_warp_call(Block& block, Warp& warp, std::uint32_t mask) {
+  const std::uint32_t time = ++block.time;
+  if (mask == warp.all) {
+    warp.known = time;
+    return;
+  }
+  if (!checking) return;
+  if (!warp.lane_knows) {
+    warp.lane_knows = std::make_unique<std::uint32_t[]>(32 * 32);
+  }
+  std::uint32_t joined[32] = {};
+  for (unsigned l = 0; l < 32; ++l) {
+    if ((mask >> l & 1) == 0) continue;
+    for (unsigned k = 0; k < 32; ++k) joined[k] = std::max(joined[k], warp.lane_knows[l * 32 + k]);
+    joined[l] = time;
+  }
+  for (unsigned l = 0; l < 32; ++l) {
+    if (mask >> l & 1) std::memcpy(&warp.lane_knows[l * 32], joined, sizeof joined);
+  }
+}
+
+// ---- What kernels call ----
+
+void fence(bool block_only, Order order) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  Thread* thread = current_thread;
+  if (thread == nullptr) return;
+  if (checking && acquires(order)) acquire_loaded(*thread, block_only);
+  if (!releases(order)) return;
+  thread->block_fenced = ++thread->block->time;
+  if (!block_only) thread->fenced = thread->block->time;
+}
+
+void proxy_fence() {
+  Thread* thread = current_thread;
+  if (thread == nullptr) return;
+  Block& block = *thread->block;
+  const std::uint32_t time = ++block.time;
+  thread->proxy_fence = {time, block.barrier_time, block.warps[thread->warp].known, time};
+  block.grid->any_proxy_fence = true;
+}
+
+void mbarrier_init_fence() {
+  Thread* thread = current_thread;
+  if (thread != nullptr) thread->proxy_fence.init = ++thread->block->time;
+}
+
+void release(const volatile void* address) {
+  Thread* thread = current_thread;
+  if (thread == nullptr || !checking) return;
+  const std::uint32_t time = ++thread->block->time;
+  publish(*thread, address, time, time);
+}
+
+void acquire(const volatile void* address) {
+  Thread* thread = current_thread;
+  if (nothing_published(thread)) return;
+  learn(*thread, reinterpret_cast<std::uintptr_t>(address), Scope::all, 0);
+}
+
+void before_atomic(const volatile void* address, std::size_t size, Access kind, Order order,
+                   const void* pc, bool loop) {
+  Thread* thread = current_thread;
+  if (thread == nullptr) return;
+  thread->site = counter_of(pc);
+  thread->in_loop = loop;
+  if (checking || counting) access(address, size, kind, pc, true);
+  if (kind == Access::load || !checking) return;
+  if (releases(order)) {
+    release(address);
+  } else {
+    release_fenced(*thread, address);
+  }
+}
+
+void after_atomic(const volatile void* address, Access kind, Order order) {
+  if (kind == Access::store) return;
+  Thread* thread = current_thread;
+  if (!nothing_published(thread)) {
+    if (acquires(order)) {
+      acquire(address);
+    } else {
+      note_loaded(*thread, reinterpret_cast<std::uintptr_t>(address), thread->site);
+    }
+  }
+  poll();
+}
+
+}  // namespace simt

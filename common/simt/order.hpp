@@ -1,0 +1,102 @@
+#pragma once
+/// \file
+/// What orders the threads of a grid: who knows until when, in the time of a block, what its
+/// threads did. For the race checks.
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "memory.hpp"
+
+namespace simt {
+
+struct Thread;
+struct Block;
+
+/// Until when, in a block's time, others know what its threads did.
+struct Known {
+  std::uint32_t loosely = 0;     ///< a strong load saw the flag ...
+  std::uint32_t strictly = 0;    ///< ... and an acquire came with the load or after it
+  ProgramCounter loaded_at = 0;  ///< the load that no acquire came with
+
+  void join(const Known& other) {
+    if (other.loosely > loosely) loaded_at = other.loaded_at;
+    loosely = std::max(loosely, other.loosely);
+    strictly = std::max(strictly, other.strictly);
+  }
+};
+using KnownBlocks = std::unordered_map<std::uint32_t, Known>;  ///< by the block's serial number
+
+/// What a strong store published, for strong loads of the same address.
+struct Published {
+  KnownBlocks blocks;
+  KnownBlocks inside;         ///< the same, for threads of the block itself
+  bool all = false;           ///< too many to keep apart
+  std::uint64_t updates = 0;  ///< of the address itself
+  std::unordered_map<std::uint32_t, std::uint64_t> seen;  ///< by which block, how many of them
+};
+
+/// A strong load that no acquire has come with yet.
+struct Loaded {
+  std::uintptr_t address;
+  ProgramCounter pc;
+};
+
+/// When a thread last made its writes visible to the copy engines (fence.proxy.async), and what it
+/// knew then.
+struct ProxyFence {
+  std::uint32_t time = 0;     ///< of its block; 0: never
+  std::uint32_t barrier = 0;  ///< the block's last barrier before
+  std::uint32_t warp = 0;     ///< the warp's last __syncwarp() before
+  std::uint32_t init = 0;     ///< time of its last fence for mbarriers that it initialised
+};
+
+enum class Ordered : std::uint8_t { no, loosely, yes };
+
+/// Is what a thread did, at that time of its block, ordered before what `thread` does now? For
+/// threads that are neither the same nor of an earlier launch. `loaded_at`: see Known, if loosely.
+Ordered order_known(const Thread& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
+                    ProgramCounter* loaded_at);
+
+/// Has the thread's block seen the last of the strong stores to this address?
+bool saw_all_updates(const Thread& thread, std::uintptr_t address);
+
+/// Did a proxy fence come between a write of this block and a copy that `thread` starts now?
+bool passed_to_copies(const Thread& thread, std::uint32_t time, unsigned rank);
+
+/// A store over that of another lane at the same line, in another turn of a loop.
+struct Suspect {
+  std::uintptr_t word;
+  std::uint32_t value;  ///< before the store
+  unsigned bytes;       ///< of the word, as bits
+  unsigned rank;        ///< of the other thread
+  ProgramCounter pc;
+};
+
+/// How often a thread has come to each of its last few stores.
+class Turns {
+ public:
+  std::uint16_t next(ProgramCounter pc) {
+    const unsigned k = pc >> 2 & 7;
+    if (at_[k] != pc) {
+      at_[k] = pc;
+      count_[k] = 0;
+    }
+    return ++count_[k];
+  }
+
+ private:
+  ProgramCounter at_[8] = {};
+  std::uint16_t count_[8] = {};
+};
+
+/// What a volatile load found is known only when it is over: at the thread's next step.
+void settle_acquire(Thread& thread);
+void release_fenced(Thread& thread, const volatile void* address);
+/// At the start of a block.
+void forget_order(Block& block);
+void forget_order(Thread& thread);
+
+}  // namespace simt

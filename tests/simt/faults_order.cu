@@ -1,0 +1,450 @@
+// What CUDA's memory model asks for besides the race: an acquire beside the flag's load, and a
+// fence between ordinary accesses and the copy engine. And stores in different turns of a loop.
+#include <cuda/atomic>
+#include <cuda/ptx>
+
+#include "simt_test.hpp"
+
+namespace {
+
+using simt_test::Array;
+using simt_test::iota;
+namespace ptx = cuda::ptx;
+
+class Acquire : public simt_test::Device {};
+class Proxy : public simt_test::Device {};
+class Turns : public simt_test::Device {};
+
+std::string at(const std::string& name) { return simt_test::here("faults_order.cu", name); }
+
+// ---- The acquire side ----
+
+/// The programming guide's own: the partial sums are volatile, and thread 0 alone takes tickets.
+__global__ void sum_of_the_guide(const float* in, unsigned n, volatile float* result,
+                                 unsigned* count) {
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    float sum = 0;
+    for (unsigned i = blockIdx.x; i < n; i += gridDim.x) sum += in[i];
+    result[blockIdx.x] = sum;
+    __threadfence();
+    is_last = atomicInc(count, gridDim.x) == gridDim.x - 1;  // HERE ticket
+  }
+  __syncthreads();
+  if (is_last && threadIdx.x == 0) {
+    float total = 0;
+    for (unsigned b = 0; b < gridDim.x; ++b) total += result[b];
+    result[0] = total;
+    *count = 0;  // HERE reset
+  }
+}
+TEST_F(Acquire, sum_of_the_guide_has_no_error) {
+  Array<float> in(100, 1.0f), result(8);
+  Array<unsigned> count(1, 0u);
+  sum_of_the_guide<<<8, 32>>>(in.get(), 100, result.get(), count.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(result.first(), 100);
+  expect_finding("order", "sum_of_the_guide",
+                 {at("ticket"), at("reset"), "make this access atomic"});
+}
+
+enum class Reader { nothing, fence, acquire_load, acquire_fence, release_fence, block_fence };
+
+template <Reader how>
+__device__ void wait_for(int* flag) {
+  cuda::atomic_ref<int, cuda::thread_scope_device> f(*flag);
+  if (how == Reader::acquire_load) {
+    while (f.load(cuda::memory_order_acquire) == 0) {
+    }
+    return;
+  }
+  while (f.load(cuda::memory_order_relaxed) == 0) {  // HERE flag loaded
+  }
+  if (how == Reader::fence) __threadfence();
+  if (how == Reader::block_fence) __threadfence_block();
+  if (how == Reader::acquire_fence)
+    cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
+  if (how == Reader::release_fence)
+    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
+}
+__device__ void set(int* flag) {
+  cuda::atomic_ref<int, cuda::thread_scope_device>(*flag).store(1, cuda::memory_order_release);
+}
+
+/// The block that comes first sends.
+template <Reader how>
+__global__ void between_blocks(int* data, int* flag, int* ticket, int* out) {
+  if (atomicAdd(ticket, 1) == 0) {
+    *data = 42;  // HERE sent
+    set(flag);
+  } else {
+    wait_for<how>(flag);
+    *out = *data;  // HERE received
+  }
+}
+template <Reader how>
+void run_between_blocks() {
+  Array<int> data(1, 0), flag(1, 0), ticket(1, 0), out(1);
+  between_blocks<how><<<2, 1>>>(data.get(), flag.get(), ticket.get(), out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.first(), 42);
+}
+TEST_F(Acquire, relaxed_load_alone) {
+  run_between_blocks<Reader::nothing>();
+  expect_finding("order", "between_blocks<how>",
+                 {at("sent"), at("received"), at("flag loaded"), "__threadfence()"});
+}
+TEST_F(Acquire, relaxed_load_and_fence_is_right) {
+  run_between_blocks<Reader::fence>();
+  expect_clean();
+}
+TEST_F(Acquire, acquire_load_is_right) {
+  run_between_blocks<Reader::acquire_load>();
+  expect_clean();
+}
+TEST_F(Acquire, acquire_fence_is_right) {
+  run_between_blocks<Reader::acquire_fence>();
+  expect_clean();
+}
+TEST_F(Acquire, release_fence_acquires_nothing) {
+  run_between_blocks<Reader::release_fence>();
+  expect_finding("order", "between_blocks<how>", {at("sent"), at("received")});
+}
+TEST_F(Acquire, fence_of_the_block_does_not_reach_other_blocks) {
+  run_between_blocks<Reader::block_fence>();
+  expect_finding("order", "between_blocks<how>", {at("sent"), at("received")});
+}
+
+/// From warp 0 to warp 1 of a block.
+template <Reader how>
+__global__ void between_warps(int* out) {
+  __shared__ int data, flag;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    data = 42;  // HERE sent in a block
+    set(&flag);
+  } else if (threadIdx.x == 32) {
+    wait_for<how>(&flag);
+    *out = data;  // HERE received in a block
+  }
+}
+template <Reader how>
+void run_between_warps() {
+  Array<int> out(1);
+  between_warps<how><<<1, 64>>>(out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.first(), 42);
+}
+TEST_F(Acquire, within_a_block_relaxed_load_alone) {
+  run_between_warps<Reader::nothing>();
+  expect_finding("order", "between_warps<how>", {at("sent in a block"), at("received in a block")});
+}
+TEST_F(Acquire, within_a_block_its_fence_is_enough) {
+  run_between_warps<Reader::block_fence>();
+  expect_clean();
+}
+
+/// The middle one passes on what it has not acquired.
+template <Reader how>
+__global__ void chain(int* data, int* flags, int* ticket, int* out) {
+  const int number = atomicAdd(ticket, 1);
+  if (number == 0) {
+    *data = 42;  // HERE start of the chain
+    set(&flags[0]);
+  } else if (number == 1) {
+    wait_for<how>(&flags[0]);
+    set(&flags[1]);
+  } else {
+    wait_for<Reader::acquire_load>(&flags[1]);
+    *out = *data;  // HERE end of the chain
+  }
+}
+template <Reader how>
+void run_chain() {
+  Array<int> data(1, 0), flags(2, 0), ticket(1, 0), out(1);
+  chain<how><<<3, 1>>>(data.get(), flags.get(), ticket.get(), out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+TEST_F(Acquire, chain_is_as_strong_as_its_weakest) {
+  run_chain<Reader::nothing>();
+  expect_finding("order", "chain<how>",
+                 {at("start of the chain"), at("end of the chain"), at("flag loaded")});
+}
+TEST_F(Acquire, chain_is_right) {
+  run_chain<Reader::fence>();
+  expect_clean();
+}
+
+/// One thread looks at the flag for its block. variant 0: it fences; 1: all but it fence, after a
+/// barrier.
+template <int variant>
+__global__ void look_for_the_block(int* data, volatile int* flag, int* ticket, int* out) {
+  __shared__ bool sends;
+  if (threadIdx.x == 0) sends = atomicAdd(ticket, 1) == 0;
+  __syncthreads();
+  if (sends) {
+    if (threadIdx.x != 0) return;
+    *data = 42;
+    __threadfence();
+    *flag = 1;
+    return;
+  }
+  if (threadIdx.x == 0) {
+    while (*flag == 0) {
+    }
+    if (variant == 0) __threadfence();
+  }
+  __syncthreads();
+  if (variant == 1 && threadIdx.x != 0) __threadfence();
+  out[threadIdx.x] = *data;  // HERE the whole block reads
+}
+template <int variant>
+void run_look_for_the_block() {
+  Array<int> data(1, 0), flag(1, 0), ticket(1, 0), out(64);
+  look_for_the_block<variant><<<2, 64>>>(data.get(), flag.get(), ticket.get(), out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.host(), std::vector<int>(64, 42));
+}
+TEST_F(Acquire, one_thread_for_its_block_is_right) {
+  run_look_for_the_block<0>();
+  expect_clean();
+}
+TEST_F(Acquire, fences_of_those_who_did_not_look) {
+  run_look_for_the_block<1>();
+  expect_finding("order", "look_for_the_block<variant>", {at("the whole block reads")});
+}
+
+// ---- Bulk copies ----
+
+constexpr int n = 256;  // one element a thread
+
+/// Writes a tile in shared memory and copies it out. variant 0: each thread fences before the
+/// barrier; 1: no fence; 2: who copies fences after the barrier; 3: it does so before the barrier.
+template <int variant>
+__global__ void copy_out(int* out) {
+  __shared__ alignas(128) int tile[n];
+  const int t = threadIdx.x;
+  if (variant == 3 && t == 0) ptx::fence_proxy_async(ptx::space_shared);
+  tile[t] = t;  // HERE tile written
+  if (variant == 0) ptx::fence_proxy_async(ptx::space_shared);
+  __syncthreads();
+  if (t != 0) return;
+  if (variant == 2) ptx::fence_proxy_async(ptx::space_shared);
+  ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, out, tile, sizeof tile);  // HERE out
+  ptx::cp_async_bulk_commit_group();
+  ptx::cp_async_bulk_wait_group(ptx::n32<0>);
+}
+template <int variant>
+void run_copy_out() {
+  Array<int> out(n);
+  copy_out<variant><<<1, n>>>(out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.host(), iota<int>(n));
+}
+TEST_F(Proxy, fence_of_the_writers_is_right) {
+  run_copy_out<0>();
+  expect_clean();
+}
+TEST_F(Proxy, fence_of_who_copies_is_right) {
+  run_copy_out<2>();
+  expect_clean();
+}
+TEST_F(Proxy, no_fence_before_a_copy) {
+  run_copy_out<1>();
+  expect_finding("order", "copy_out<variant>",
+                 {at("tile written"), at("out"), "reads it", "fence_proxy_async"});
+}
+TEST_F(Proxy, fence_before_the_write) {
+  run_copy_out<3>();
+  expect_finding("order", "copy_out<variant>", {at("tile written"), at("out")});
+}
+
+__device__ void wait_for_phase(std::uint64_t* barrier, unsigned parity) {
+  while (!ptx::mbarrier_try_wait_parity(barrier, parity)) {
+  }
+}
+/// Copies n elements in and waits for them.
+__device__ void copy_in(int* tile, const int* in, std::uint64_t* barrier, unsigned parity) {
+  if (threadIdx.x == 0) {
+    ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, in, n * sizeof(int),
+                       barrier);  // HERE in
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, barrier,
+                                   n * sizeof(int));
+  }
+  wait_for_phase(barrier, parity);
+}
+
+/// variant 0: all is right; 1: the barrier's initialisation without a fence; 2: with a proxy fence
+/// instead; 3: the tile is written between two copies; 4: with a fence; 5: it is only read.
+template <int variant>
+__global__ void copy_twice(const int* in, int* out) {
+  __shared__ alignas(128) int tile[n];
+  __shared__ alignas(8) std::uint64_t barrier;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    ptx::mbarrier_init(&barrier, 1);  // HERE initialised
+    if (variant == 2) ptx::fence_proxy_async(ptx::space_shared);
+    if (variant != 1 && variant != 2)
+      ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+  }
+  __syncthreads();
+  copy_in(tile, in, &barrier, 0);
+  const int mine = tile[(t + 1) % n];
+  __syncthreads();
+  if (variant == 3 || variant == 4) tile[t] = 0;  // HERE overwritten
+  if (variant == 4) ptx::fence_proxy_async(ptx::space_shared);
+  __syncthreads();
+  copy_in(tile, in, &barrier, 1);
+  out[t] = mine + tile[t];
+}
+template <int variant>
+void run_copy_twice() {
+  Array<int> in(n, 1), out(n);
+  copy_twice<variant><<<1, n>>>(in.get(), out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.host(), std::vector<int>(n, 2));
+}
+TEST_F(Proxy, copies_into_a_tile_that_was_read_are_right) {
+  run_copy_twice<0>();
+  expect_clean();
+}
+TEST_F(Proxy, barrier_without_a_fence) {
+  run_copy_twice<1>();
+  expect_finding("order", "copy_twice<variant>", {at("initialised"), "fence_mbarrier_init"});
+}
+TEST_F(Proxy, barrier_with_a_proxy_fence_is_right) {
+  run_copy_twice<2>();
+  expect_clean();
+}
+TEST_F(Proxy, no_fence_before_a_tile_is_overwritten) {
+  run_copy_twice<3>();
+  expect_finding("order", "copy_twice<variant>", {at("overwritten"), "writes it"});
+}
+TEST_F(Proxy, fence_before_a_tile_is_overwritten_is_right) {
+  run_copy_twice<4>();
+  expect_clean();
+}
+
+/// In and out again: the copy engine sees what it wrote itself.
+__global__ void through(const int* in, int* out) {
+  __shared__ alignas(128) int tile[n];
+  __shared__ alignas(8) std::uint64_t barrier;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&barrier, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+  }
+  __syncthreads();
+  copy_in(tile, in, &barrier, 0);
+  if (threadIdx.x != 0) return;
+  ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, out, tile, sizeof tile);
+  ptx::cp_async_bulk_commit_group();
+  ptx::cp_async_bulk_wait_group(ptx::n32<0>);
+}
+TEST_F(Proxy, through_shared_memory_needs_no_fence) {
+  Array<int> in(iota<int>(n)), out(n);
+  through<<<1, n>>>(in.get(), out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.host(), iota<int>(n));
+  expect_clean();
+}
+
+/// What threads wrote to global memory in this launch is copied in.
+template <bool fenced>
+__global__ void global_then_copy(int* data, int* out) {
+  __shared__ alignas(128) int tile[n];
+  __shared__ alignas(8) std::uint64_t barrier;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&barrier, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+  }
+  data[threadIdx.x] = 3;  // HERE global written
+  if (fenced) ptx::fence_proxy_async(ptx::space_global);
+  __syncthreads();
+  copy_in(tile, data, &barrier, 0);
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+TEST_F(Proxy, global_memory_without_a_fence) {
+  Array<int> data(n), out(n);
+  global_then_copy<false><<<1, n>>>(data.get(), out.get());
+  expect_finding("order", "global_then_copy<false>", {at("global written"), "reads it"});
+}
+TEST_F(Proxy, global_memory_with_a_fence_is_right) {
+  Array<int> data(n), out(n);
+  global_then_copy<true><<<1, n>>>(data.get(), out.get());
+  expect_clean();
+}
+
+// ---- Turns of a loop ----
+
+/// Lane t writes entry t + i in turn i. `synced`: the lanes meet between two turns.
+template <bool synced>
+__global__ void rotate(int* out) {
+  __shared__ int s[32];
+  const int t = threadIdx.x;
+  for (int i = 0; i < 4; ++i) {
+    s[(t + i) % 32] = t * 10 + i;  // HERE rotated
+    if (synced) __syncwarp();
+  }
+  __syncwarp();
+  out[t] = s[t];
+}
+TEST_F(Turns, stores_of_other_turns_race) {
+  Array<int> out(32);
+  rotate<false><<<1, 32>>>(out.get());
+  expect_finding("race", "rotate<false>", {at("rotated"), "different turns of a loop"});
+}
+TEST_F(Turns, lanes_that_meet_are_right) {
+  Array<int> out(32);
+  rotate<true><<<1, 32>>>(out.get());
+  expect_clean();
+}
+
+/// All lanes at once: one wins, whoever it is.
+__global__ void one_wins(int* out) {
+  for (int i = 0; i < 4; ++i) {
+    out[i] = threadIdx.x;
+    __syncwarp();
+  }
+  out[4] = threadIdx.x;
+}
+TEST_F(Turns, one_lane_of_an_instruction_wins) {
+  Array<int> out(5);
+  one_wins<<<1, 32>>>(out.get());
+  expect_clean();
+}
+
+/// Whoever finds something says so, in whichever turn.
+__global__ void any_negative(const int* in, int* found) {
+  for (int i = threadIdx.x; i < 256; i += 32) {
+    if (in[i] < 0) *found = 1;
+  }
+}
+TEST_F(Turns, same_value_in_other_turns_is_right) {
+  std::vector<int> values(256, 1);
+  values[3] = values[40] = values[100] = values[101] = -1;
+  Array<int> in(values), found(1, 0);
+  any_negative<<<1, 32>>>(in.get(), found.get());
+  expect_clean();
+  EXPECT_EQ(found.first(), 1);
+}
+
+// ---- Programs ----
+
+int without_acquire() {
+  run_between_blocks<Reader::nothing>();
+  return 0;
+}
+simt_test::RegisterChild without_acquire_child("without_acquire", without_acquire);
+TEST(OrderOfAProgram, changes_the_exit_code_if_strict) {
+  if (!simt::instrumented()) GTEST_SKIP() << "needs the checks";
+  const auto shown = simt_test::run_self({"--child=without_acquire"}, {"SIMT_STRICT=0"});
+  EXPECT_EQ(shown.code, 0) << shown.output;
+  EXPECT_NE(shown.output.find("simt: order: between_blocks"), std::string::npos) << shown.output;
+  EXPECT_NE(shown.output.find("1 finding(s) about order; the exit code stays"), std::string::npos)
+      << shown.output;
+  const auto strict = simt_test::run_self({"--child=without_acquire"}, {"SIMT_STRICT=1"});
+  EXPECT_EQ(strict.code, 66) << strict.output;
+}
+
+}  // namespace
