@@ -21,7 +21,16 @@
 /// kernel's line.
 #define SIMT_INLINE inline __attribute__((always_inline))
 
+/// What the gaps before variables of the device hold: the engine knows them by it.
+#define SIMT_GAP_TEXT "a gap before a variable of the device, for the checks of simt"
+#define SIMT_MANAGED_GAP_TEXT "a gap before a managed variable, for the checks of simt"
+
 namespace simt {
+
+/// A structure of the program's, for the counters: see structures.py.
+struct KnownType {
+  KnownType(std::size_t bytes, std::size_t alignment);
+};
 
 enum class Access : std::uint8_t { load, store, atomic };
 

@@ -315,8 +315,8 @@ bool is_my_window(const Thread& thread, std::uintptr_t address) {
 /// Constants and the kernel's arguments are fine; anything else is the host's.
 void check_elsewhere(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                      ProgramCounter pc) {
-  if (kind == Access::load && (address - ranges.constants < ranges.constants_bytes ||
-                               address - ranges.tables < ranges.tables_bytes)) {
+  if (kind == Access::load &&
+      (is_constant(address, bytes) || address - ranges.tables < ranges.tables_bytes)) {
     return;
   }
   const Body& body = thread.block->grid->body;
@@ -343,6 +343,7 @@ bool in_my_cluster(const Thread& thread, std::uintptr_t address) {
 void set_up_checks() {
   static std::once_flag once;
   std::call_once(once, [] {
+    set_up_memory();
     checking = instrumented_code && checks_wanted();
     counting = counting || (instrumented_code && counts_wanted());
     if (instrumented_code) cells = static_cast<Cell*>(reserve(word_count() * sizeof(Cell)));
@@ -403,6 +404,25 @@ void settle(Thread& thread) {
   thread.unsettled = false;
   if (thread.acquires != nullptr) settle_acquire(thread);
   if (!thread.suspects.empty()) judge_suspects(thread);
+}
+
+void check_host_access(std::uintptr_t address, std::size_t bytes, Access kind, ProgramCounter pc) {
+  if (!checking || current_thread != nullptr || host_may_use(reinterpret_cast<void*>(address)))
+    return;
+  void* base = nullptr;
+  std::size_t size = 0;
+  std::string what = "a variable of the device; use cudaMemcpyToSymbol() or cudaMemcpyFromSymbol()";
+  if (allocation_of(reinterpret_cast<void*>(address), &base, &size)) {
+    what = "byte " + std::to_string(address - reinterpret_cast<std::uintptr_t>(base)) +
+           " of an allocation of " + std::to_string(size) +
+           " bytes on the device; use cudaMemcpy(), a GPU's host ends here";
+  } else if (address - ranges.heap < ranges.heap_bytes) {
+    what = "device memory that is not allocated";
+  }
+  find("host access", "the host",
+       std::string(does(kind)) + " " + std::to_string(bytes) + " byte(s) at " +
+           source_line(pc).text() + ": " + what,
+       pc, 0);
 }
 
 void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,

@@ -268,6 +268,14 @@ void set_up_checks();
 enum class Strength : std::uint8_t { plain, is_volatile, atomic, copied };
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                   Strength strength, ProgramCounter pc);
+/// Memory that the host reaches by cudaMemcpy() alone: cudaMalloc's, or a variable of the device.
+inline bool is_of_device(std::uintptr_t address) {
+  return address - ranges.heap < ranges.heap_bytes ||
+         address - ranges.variables < ranges.variables_bytes ||
+         address - ranges.constants < ranges.constants_bytes;
+}
+/// Finds accesses to such memory by code of the host.
+void check_host_access(std::uintptr_t address, std::size_t bytes, Access kind, ProgramCounter pc);
 /// Judges what was only known after the thread's last access.
 void settle(Thread& thread);
 /// Will the copy that `thread` starts at `pc` see what was written? Reads `bytes`, or writes them.
@@ -292,6 +300,8 @@ void report_at_exit();
 /// A finding that is known only at the end of the program.
 void find_at_exit(const std::string& text);
 /// Prints and keeps a finding once for each pair of places.
+void find(const char* kind, const std::string& kernel, const std::string& text,
+          ProgramCounter first, ProgramCounter second);
 void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter first,
           ProgramCounter second);
 

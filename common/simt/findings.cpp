@@ -65,11 +65,16 @@ void find_at_exit(const std::string& text) {
 
 void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter first,
           ProgramCounter second) {
+  find(kind, grid.launch.kernel, text, first, second);
+}
+
+void find(const char* kind, const std::string& kernel, const std::string& text,
+          ProgramCounter first, ProgramCounter second) {
   const Unobserved unobserved;
   const std::lock_guard<std::mutex> lock(mutex);
-  const std::string name = std::string(kind) + "|" + grid.launch.kernel;
+  const std::string name = std::string(kind) + "|" + kernel;
   if (first != 0 && !known.insert({name, first, second}).second) return;
-  findings.push_back({kind, grid.launch.kernel, std::string(grid.launch.kernel) + ", " + text});
+  findings.push_back({kind, kernel, kernel + ", " + text});
   if (findings_expected) return;
   ++(strict_wanted || !is_about_order(kind) ? findings_made : about_order);
   std::fprintf(stderr, "simt: %s: %s\n", kind, findings.back().text.c_str());

@@ -17,28 +17,51 @@ Event::Kind event_of(Access kind, const Thread& thread) {
   return thread.in_loop ? Event::atomic_loop : Event::atomic;
 }
 
+/// `piece`: how many bytes a GPU moves at once.
 __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std::size_t bytes,
-                                                     Access kind, Strength strength, bool aligned,
+                                                     Access kind, Strength strength,
+                                                     std::size_t piece,
                                                      const void* return_address) {
   Thread* thread = observed_thread;
-  if (thread == nullptr || bytes == 0) return;
-  if (is_local(address)) return;
+  if (thread == nullptr) {
+    if (is_of_device(address)) check_host_access(address, bytes, kind, counter_of(return_address));
+    return;
+  }
+  if (bytes == 0 || is_local(address)) return;
   const ProgramCounter pc = counter_of(return_address);
   thread->site = pc;
   if (checking) check_access(*thread, address, bytes, kind, strength, pc);
   std::size_t word = 0;
   if (!counting || !word_of(address, &word)) return;
   const bool shared = is_window(address);
-  if (aligned) {
+  for (std::size_t k = 0; k < bytes; k += piece) {
     record(*thread,
-           {pc, event_of(kind, *thread), shared, static_cast<std::uint16_t>(bytes), address});
-    return;
+           {pc, event_of(kind, *thread), shared, static_cast<std::uint16_t>(piece), address + k});
   }
-  const std::size_t step = address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;  // as a GPU would have to
-  for (std::size_t k = 0; k < bytes; k += step) {
-    record(*thread,
-           {pc, event_of(kind, *thread), shared, static_cast<std::uint16_t>(step), address + k});
-  }
+}
+
+/// Alignments of the program's structures, as bits, by size.
+constexpr std::size_t largest_type = 256;
+std::uint8_t alignments[largest_type + 1];
+
+/// What all structures of this size are aligned to, of those that are aligned to one of `among`
+/// (bits); 0 if there is none, or they differ.
+std::size_t alignment_of(std::size_t bytes, unsigned among) {
+  const unsigned seen = bytes <= largest_type ? alignments[bytes] & among : 0;
+  return (seen & (seen - 1)) == 0 ? seen : 0;
+}
+
+/// A copy of bytes whose type the compiler does not tell: by the alignment of a structure of that
+/// size, else by the address.
+std::size_t piece_of(std::uintptr_t address, std::size_t bytes) {
+  const std::size_t known = alignment_of(bytes, bytes == 16 ? 7 : 31);
+  if (known != 0 && address % known == 0) return known;
+  return address % 4 == 0 && bytes % 4 == 0 ? 4 : 1;
+}
+
+void in_pieces(void* p, std::size_t bytes, Access kind, const void* pc) {
+  const auto a = reinterpret_cast<std::uintptr_t>(p);
+  on_access(a, bytes, kind, Strength::plain, piece_of(a, bytes), pc);
 }
 
 /// `alignment`: what the address must be a multiple of.
@@ -49,7 +72,8 @@ __attribute__((always_inline)) inline void plain(void* p, std::size_t bytes, std
       !is_local(a)) {
     report_misaligned(*current_thread, alignment, counter_of(pc));
   }
-  on_access(a, bytes, kind, Strength::plain, true, pc);
+  const bool in_halves = bytes == 16 && alignment == 8 && alignment_of(16, 8 | 16) == 8;
+  on_access(a, bytes, kind, Strength::plain, in_halves ? 8 : bytes, pc);
 }
 
 /// GCC reports 16 bytes at once for a structure that it knows to be a multiple of 8. If the type is
@@ -61,8 +85,8 @@ constexpr std::size_t least_alignment(std::size_t bytes) { return bytes < 8 ? by
 void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
   Thread* thread = observed_thread;
   const auto a = reinterpret_cast<std::uintptr_t>(p);
+  on_access(a, bytes, kind, Strength::is_volatile, bytes, pc);
   if (thread == nullptr || is_local(a)) return;
-  on_access(a, bytes, kind, Strength::is_volatile, true, pc);
   if (kind == Access::store && checking) release_fenced(*thread, p);
   if (kind == Access::load) {
     poll();
@@ -73,6 +97,11 @@ void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
 }
 
 }  // namespace
+
+KnownType::KnownType(std::size_t bytes, std::size_t alignment) {
+  if (bytes <= largest_type && alignment <= 16)
+    alignments[bytes] |= static_cast<std::uint8_t>(alignment);
+}
 
 void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc) {
   const Unobserved unobserved;
@@ -86,15 +115,14 @@ void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc)
 
 void observe_range(const void* address, std::size_t bytes, Access kind,
                    const void* return_address) {
-  on_access(reinterpret_cast<std::uintptr_t>(address), bytes, kind, Strength::plain, false,
-            return_address);
+  in_pieces(const_cast<void*>(address), bytes, kind, return_address);
 }
 
 void access(const volatile void* address, std::size_t size, Access kind, const void* pc,
             bool strong) {
   auto* p = const_cast<void*>(address);
   if (strong) {
-    on_access(reinterpret_cast<std::uintptr_t>(p), size, kind, Strength::atomic, true, pc);
+    on_access(reinterpret_cast<std::uintptr_t>(p), size, kind, Strength::atomic, size, pc);
   } else {
     plain(p, size, size, kind, pc);
   }
@@ -118,12 +146,10 @@ void __tsan_init() { simt::mark_instrumented(); }
     simt::plain(p, BYTES, simt::least_alignment(BYTES), Access::store, RETURN_ADDRESS); \
   }                                                                                     \
   void __tsan_unaligned_read##BYTES(void* p) {                                          \
-    simt::on_access(reinterpret_cast<std::uintptr_t>(p), BYTES, Access::load,           \
-                    simt::Strength::plain, false, RETURN_ADDRESS);                      \
+    simt::in_pieces(p, BYTES, Access::load, RETURN_ADDRESS);                            \
   }                                                                                     \
   void __tsan_unaligned_write##BYTES(void* p) {                                         \
-    simt::on_access(reinterpret_cast<std::uintptr_t>(p), BYTES, Access::store,          \
-                    simt::Strength::plain, false, RETURN_ADDRESS);                      \
+    simt::in_pieces(p, BYTES, Access::store, RETURN_ADDRESS);                           \
   }                                                                                     \
   void __tsan_volatile_read##BYTES(void* p) {                                           \
     simt::of_volatile(p, BYTES, Access::load, RETURN_ADDRESS);                          \
@@ -144,12 +170,10 @@ ACCESS_HOOKS(8)
 ACCESS_HOOKS(16)
 
 void __tsan_read_range(void* p, std::size_t bytes) {
-  simt::on_access(reinterpret_cast<std::uintptr_t>(p), bytes, Access::load, simt::Strength::plain,
-                  false, RETURN_ADDRESS);
+  simt::in_pieces(p, bytes, Access::load, RETURN_ADDRESS);
 }
 void __tsan_write_range(void* p, std::size_t bytes) {
-  simt::on_access(reinterpret_cast<std::uintptr_t>(p), bytes, Access::store, simt::Strength::plain,
-                  false, RETURN_ADDRESS);
+  simt::in_pieces(p, bytes, Access::store, RETURN_ADDRESS);
 }
 void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) {
   __tsan_read_range(const_cast<void*>(from), bytes);

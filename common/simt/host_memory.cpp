@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "engine.hpp"
 #include "errors.hpp"
 #include "host.hpp"
 #include "memory.hpp"
@@ -116,6 +117,12 @@ cudaError_t release(void* address, bool host) {
 
 }  // namespace
 
+bool host_may_use(const void* address) {
+  HostVisible visible;
+  return find_host_visible(address, &visible) ||
+         is_managed_variable(reinterpret_cast<std::uintptr_t>(address));
+}
+
 // ---- Behind the templates of cuda_runtime_api.h ----
 
 cudaError_t copy_symbol(void* to, const void* from, std::size_t bytes, const void* symbol,
@@ -140,6 +147,7 @@ cudaError_t symbol_address(void** address, const void* symbol, std::size_t bytes
 using namespace simt;
 
 cudaError_t cudaMalloc(void** address, std::size_t bytes) {
+  set_up_checks();
   if (address == nullptr) return end(cudaErrorInvalidValue);
   *address = nullptr;
   if (bytes == 0 || sticking() != cudaSuccess) return end(cudaSuccess);

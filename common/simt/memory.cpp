@@ -11,7 +11,9 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "access.hpp"
 #include "errors.hpp"
 #include "findings.hpp"
 
@@ -113,6 +115,35 @@ void find_image() {
 #endif
 }
 
+/// Before each variable of the device and each constant: host_defines.h.
+struct Gap {
+  std::uintptr_t address;
+  bool managed;  ///< the variable behind it
+  static constexpr std::size_t bytes = 256;
+};
+std::vector<Gap> variable_gaps, constant_gaps;  // ascending
+
+std::vector<Gap> gaps_in(std::uintptr_t start, std::size_t bytes) {
+  constexpr char text[] = SIMT_GAP_TEXT, managed[] = SIMT_MANAGED_GAP_TEXT;
+  std::vector<Gap> gaps;
+  for (std::uintptr_t a = (start + 63) & ~std::uintptr_t{63}; a + Gap::bytes <= start + bytes;) {
+    const auto* p = reinterpret_cast<const char*>(a);
+    const bool is_managed = std::memcmp(p, managed, sizeof managed) == 0;
+    const bool is_gap = is_managed || std::memcmp(p, text, sizeof text) == 0;
+    if (is_gap) gaps.push_back({a, is_managed});
+    a += is_gap ? Gap::bytes : 64;
+  }
+  return gaps;
+}
+/// The last gap that starts at the address or before it; nullptr if there is none.
+const Gap* gap_before(const std::vector<Gap>& gaps, std::uintptr_t a) {
+  const Gap* before = nullptr;
+  for (const Gap& gap : gaps) {
+    if (gap.address <= a) before = &gap;
+  }
+  return before;
+}
+
 /// The name of the mapping that holds an address, as the system has it: a file, "[stack]",
 /// "[heap]", or nothing for most of what malloc gives.
 std::string mapping_of(std::uintptr_t a) {
@@ -180,7 +211,25 @@ void set_up_memory() {
     r.state = static_cast<std::uint8_t*>(reserve(word_count()));
     std::memset(r.state + (r.heap_bytes + r.windows_bytes) / 4, written_word,
                 r.variables_bytes / 4 + 16);
+    variable_gaps = gaps_in(r.variables, r.variables_bytes);
+    constant_gaps = gaps_in(r.constants, r.constants_bytes);
+    for (const Gap& gap : variable_gaps) {
+      std::size_t word = 0;
+      if (word_of(gap.address, &word)) std::memset(r.state + word, 0, Gap::bytes / 4);
+    }
   });
+}
+
+bool is_constant(std::uintptr_t a, std::size_t bytes) {
+  if (!inside(a, bytes, ranges.constants, ranges.constants_bytes)) return false;
+  const Gap* gap = gap_before(constant_gaps, a + bytes - 1);
+  return gap == nullptr || a - gap->address >= Gap::bytes;
+}
+
+bool is_managed_variable(std::uintptr_t a) {
+  if (!inside(a, 1, ranges.variables, ranges.variables_bytes)) return false;
+  const Gap* gap = gap_before(variable_gaps, a);
+  return gap != nullptr && gap->managed;
 }
 
 void set_state(std::uintptr_t address, std::size_t bytes, bool touchable) {
@@ -315,8 +364,14 @@ bool describe_address(std::uintptr_t a, char* text, std::size_t size) {
                   static_cast<std::size_t>((a - ranges.windows) % window_bytes));
     return false;
   }
-  if (inside(a, 1, ranges.constants, ranges.constants_bytes)) {
+  const bool constant = inside(a, 1, ranges.constants, ranges.constants_bytes);
+  if (constant && is_constant(a, 1)) {
     std::snprintf(text, size, "a __constant__ variable");
+    return false;
+  }
+  if (constant || inside(a, 1, ranges.variables, ranges.variables_bytes)) {
+    std::snprintf(text, size, "beside a %s variable: an index outside of it",
+                  constant ? "__constant__" : "__device__");
     return false;
   }
   if (a - ranges.heap >= ranges.heap_bytes) {

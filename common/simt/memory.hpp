@@ -16,11 +16,14 @@ constexpr unsigned window_count = 8192;
 /// Device memory, 256-byte aligned, with a gap to its neighbours; nullptr if it does not fit.
 /// `host_accessible`: managed or pinned memory, zeroed and taken as written.
 void* device_allocate(std::size_t bytes, bool host_accessible);
+bool host_may_use(const void* address);  ///< managed, pinned or registered memory
+bool is_managed_variable(std::uintptr_t address);
 bool device_free(void* address);  ///< false: not the start of an allocation
 std::size_t device_bytes_in_use();
 /// Is all of it device memory: one allocation, or a __device__ or __constant__ variable?
 bool is_device(const void* address, std::size_t bytes);
 bool allocation_of(const void* address, void** base, std::size_t* bytes);
+bool is_constant(std::uintptr_t address, std::size_t bytes);  ///< in a __constant__ variable
 void mark_written(void* address, std::size_t bytes);
 void copy_written_state(void* to, const void* from, std::size_t bytes);
 

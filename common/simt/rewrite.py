@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 import strict
+import structures
 
 # Which argument of a function of the host API is a kernel.
 KERNEL_ARGUMENT = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cudaLaunchKernel": 0,
@@ -291,7 +292,7 @@ class File:
             if not name or name[0].strip() in KEYWORDS:
                 return -1
             at = name.start()
-            joint = self.before(r"(?:::|\.|->)\s*", at)
+            joint = self.before(r"(?:::|\.|->|##)\s*", at)
             if not joint:
                 outer = self.before(r"\w<\s*", at)  # k<A < B>: the second < was an operator
                 return self.kernel_start(outer.start() + 1) if outer else at
@@ -331,7 +332,7 @@ class File:
         for opening, closing, before, part in zip(openings[1:], closings, parts, parts[1:]):
             self.edit(before[1], self.skip_blanks(part[0]), f"{closing}, {opening}")
         defaults = ["", ", nullptr", ", 0, nullptr"][4 - len(parts)]
-        simple = re.fullmatch(r"[\w\s:]+", re.sub(r"<.*>", "", kernel))
+        simple = re.fullmatch(r"[\w\s:#]+", re.sub(r"<.*>", "", kernel))
         call, capture = (kernel, "=") if simple else ("simt_k", f"simt_k = {kernel}")
         arguments = self.code[opened + 1:arguments_end].strip()
         comma = "" if not arguments else " __VA_OPT__(,) " if arguments == "__VA_ARGS__" else ", "
@@ -356,7 +357,8 @@ class File:
         """The literal for an expression; in a macro, its parameters are replaced in the literal, too."""
         d = self.define_at(at)
         words = re.split(r"(\b\w+\b)", expression) if d and d.parameters else [expression]
-        return " ".join("#" + w if d and w in d.parameters else quoted(w) for w in words if w.strip())
+        words = [w.replace("##", "").strip() for w in words]  # pieces of one name, in the literal, too
+        return " ".join("#" + w if d and w in d.parameters else quoted(w) for w in words if w)
 
     # ---- Variables ----
 
@@ -494,6 +496,10 @@ class File:
         kind = "CONSTANT" if any(q[0] == "__constant__" for q in qualifiers) else "DEVICE"
         for n, q in enumerate(qualifiers):
             self.edit(q.start(), q.end(), "" if n else f"SIMT_{kind}_VARIABLE")
+        if scope == "namespace" and "extern" not in words and self.define_at(start) is None:
+            first = start + len(code[start:]) - len(code[start:].lstrip())
+            managed = any(q[0] == "__managed__" for q in qualifiers)
+            self.edit(first, first, f"SIMT_{'MANAGED' if managed else kind}_GAP ")
 
     # ---- The rest ----
 
@@ -599,6 +605,7 @@ class File:
         for m in re.finditer(r"(?<!operator)(?<!operator )<<<", self.code):
             self.launch(m.start())
         rules.check()
+        strict.warn_of_architecture(self)
         self.job.texts.append(self.code)
         for m in re.finditer(rf"(?<!define )\b(?:{words})\b", self.code):
             self.shared(m.start())
@@ -607,6 +614,8 @@ class File:
         for m in re.finditer(rf"(?<![\w.>])({'|'.join(KERNEL_ARGUMENT)})\s*\(", self.code):
             self.kernel_arguments(m[1], m.start())
         self.keep_texts()
+        if re.search(r"\b__(device|global)__\b", self.code):
+            self.edits += structures.edits(self)
         if not changed and before == len(self.edits):
             return None
         out, at = [], 0

@@ -100,7 +100,8 @@ function(simt_rewrite out)
       add_custom_command(OUTPUT "${output}" DEPFILE "${output}.d" VERBATIM COMMAND_EXPAND_LISTS
         COMMAND "${SIMT_PYTHON}" "${script}" "${source}" -o "${output}" --depfile "${output}.d"
           "$<$<BOOL:${arg_INCLUDES}>:-I$<JOIN:${arg_INCLUDES},;-I>>"
-        DEPENDS "${source}" "${script}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/strict.py" COMMENT "Rewriting ${name}")
+        DEPENDS "${source}" "${script}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/strict.py"
+          "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/structures.py" COMMENT "Rewriting ${name}")
     endif()
   endforeach()
   set(${out} "${outputs}" PARENT_SCOPE)

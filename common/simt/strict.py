@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
@@ -379,3 +380,14 @@ class Strict:
             return max(0, int(eval(text, {"__builtins__": {}})))
         except Exception:
             return 0
+
+
+def warn_of_architecture(file: "File") -> None:
+    """A branch that nvcc takes for the device, and this backend does not: said, not refused."""
+    pattern = re.compile(r"(?m)^[ \t]*#[ \t]*(?:ifn?def[ \t]+__CUDA_ARCH__|if[ \t]+!?[ \t]*defined[ \t]*\(?[ \t]*"
+                         r"__CUDA_ARCH__[ \t]*\)?)[ \t]*$")
+    for m in pattern.finditer(file.code):
+        if file.scope(m.start()) == "function":
+            line = file.source.count("\n", 0, m.end()) + 1
+            print(f"{file.path}:{line}:1: warning: __CUDA_ARCH__ is never defined on the CPU backend, in kernels "
+                  "neither; they take the host's branch. #ifdef SIMT tells this backend apart", file=sys.stderr)

@@ -268,6 +268,10 @@ endforeach()
 '''
 
 
+# What makes nothing else of the text: gaps before variables, the sizes of structures.
+ADDED = r"SIMT_(?:DEVICE|CONSTANT|MANAGED)_GAP | SIMT_TYPE(?:_OF)?\([\w, ]+\)"
+
+
 class Rewriter(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(tempfile.mkdtemp()).resolve()
@@ -288,7 +292,8 @@ class Rewriter(unittest.TestCase):
         return rewrite.File("a.cu", text, job).rewrite() or text
 
     def check(self, text: str, wanted: str) -> None:
-        self.assertEqual(wanted, self.rewritten(text))
+        """But for gaps and types, which have tests of their own."""
+        self.assertEqual(wanted, re.sub(ADDED, "", self.rewritten(text)))
         self.assertEqual(text.count("\n"), wanted.count("\n"), "lines moved")
 
     def unchanged(self, text: str) -> None:
@@ -459,6 +464,33 @@ class Variables(Rewriter):
         self.check("__device__ __managed__ int m;", "SIMT_DEVICE_VARIABLE  int m;")
         self.check("__device__ __constant__ int m;", "SIMT_CONSTANT_VARIABLE  int m;")
 
+    def test_gaps(self) -> None:
+        for text, wanted in {
+                "static __device__ int x; __constant__ int y;":
+                    "SIMT_DEVICE_GAP static SIMT_DEVICE_VARIABLE int x; SIMT_CONSTANT_GAP SIMT_CONSTANT_VARIABLE int y;",
+                "namespace a {\n  __managed__ int x;\n}":
+                    "namespace a {\n  SIMT_MANAGED_GAP SIMT_DEVICE_VARIABLE int x;\n}",
+                "extern __device__ int x;": "extern SIMT_DEVICE_VARIABLE int x;",
+                "void f() { static __device__ int x; }": "void f() { static SIMT_DEVICE_VARIABLE int x; }",
+                "#define X __device__ int x;\nX": "#define X SIMT_DEVICE_VARIABLE int x;\nX"}.items():
+            with self.subTest(text=text):
+                self.assertEqual(wanted, self.rewritten(text))
+
+    def test_structures(self) -> None:
+        kernel = "\n__global__ void k() { struct L { int x; }; }"
+        for text, added in {"struct A { int x; };": " SIMT_TYPE(A)", "class B final : A, C<int> { } ;": " SIMT_TYPE(B)",
+                            "namespace n { struct alignas(8) A { struct I { int x; }; }; }": " SIMT_TYPE(A)",
+                            "template <class T> struct A { T x; };": "",
+                            "template <class T> struct __align__(16) A { T x; };": " SIMT_TYPE_OF(16, 16)",
+                            "struct A { int x; } a;": "", "struct A;": "", "enum class E { a };": "",
+                            "typedef struct { int x; } A;": "", "#define S struct A { int x; };": "",
+                            "struct A f() { return {}; }": ""}.items():
+            with self.subTest(text=text):
+                out = self.rewritten(text + kernel)
+                self.assertEqual(text + kernel, re.sub(ADDED, "", out))
+                self.assertEqual(added, "".join(re.findall(ADDED, out)))
+        self.unchanged("struct A { int x; };")
+
     def test_no_variables(self) -> None:
         for text in ("__device__ int f();", "__device__ T f(int a = 1) { return a; }",
                      "template <class T> __device__ T x;",
@@ -563,7 +595,7 @@ class Includes(Rewriter):
             self.assertEqual((0, "", ""), (done.returncode, done.stdout, done.stderr))
             head, line, rest = (self.folder / "out.cpp").read_text().split("\n", 2)
             self.assertEqual(("#include <cuda_runtime.h>", '#line 1 "a.cu"'), (head, line))
-            self.assertEqual(text.replace("__device__", "SIMT_DEVICE_VARIABLE"), rest)
+            self.assertEqual(text.replace("__device__", "SIMT_DEVICE_GAP SIMT_DEVICE_VARIABLE"), rest)
 
     def test_missing_file(self) -> None:
         command = [sys.executable, str(SIMT / "rewrite.py"), "none.cu", "-o", "none.cpp"]

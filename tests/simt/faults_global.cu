@@ -334,13 +334,92 @@ TEST_F(GlobalBounds, vector_past_the_end) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   expect_finding("bounds", "read_vector", {at("vector past"), "thread (7,0,0)"});
 }
+}  // namespace
+// Not in an unnamed namespace: a compiler removes what is only written there.
 __device__ int table[16];
+__device__ int beside_the_table = 5;
+namespace {
 __global__ void past_variable(int i) {
   table[i] = 1;  // HERE past variable
 }
 TEST_F(GlobalBounds, device_variable_is_right) {
   past_variable<<<1, 1>>>(15);
   expect_clean();
+}
+
+TEST_F(GlobalBounds, past_a_device_variable) {
+  past_variable<<<1, 1>>>(16);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  expect_finding("bounds", "past_variable", {at("past variable"), "beside a __device__ variable"});
+}
+__constant__ float weights[32] = {1, 2, 3};
+__constant__ float more_weights[32] = {4};
+__global__ void before_variable(int* out, int i) {
+  out[0] = (&beside_the_table)[i];  // HERE before variable
+}
+TEST_F(GlobalBounds, before_a_device_variable) {
+  Array<int> out(1);
+  before_variable<<<1, 1>>>(out.get(), -1);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  expect_finding("bounds", "before_variable", {at("before variable")});
+}
+__global__ void read_weights(float* out, int i) {
+  out[0] = weights[i] + more_weights[0];  // HERE weights
+}
+TEST_F(GlobalBounds, constant_is_right) {
+  Array<float> out(1);
+  read_weights<<<1, 1>>>(out.get(), 2);
+  expect_clean();
+  EXPECT_EQ(out.first(), 7);
+}
+TEST_F(GlobalBounds, past_a_constant) {
+  Array<float> out(1);
+  read_weights<<<1, 1>>>(out.get(), 32);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  expect_finding("bounds", "read_weights", {at("weights"), "beside a __constant__ variable"});
+}
+
+// ---- The host in device memory ----
+
+class HostAccess : public simt_test::Device {};
+__managed__ int managed[4];
+
+TEST_F(HostAccess, reads_device_memory) {
+  Array<int> data(100, 3);
+  const volatile int* p = data.get();
+  EXPECT_EQ(p[7], 3);  // HERE host reads
+  expect_finding("host access", "the host",
+                 {"reads 4", "byte 28 of an allocation of 400", "cudaMemcpy()"});
+}
+TEST_F(HostAccess, writes_device_memory) {
+  Array<double> data(10, 0.0);
+  data.get()[1] = 2;  // HERE host writes
+  expect_finding("host access", "the host", {at("host writes"), "writes 8"});
+}
+TEST_F(HostAccess, writes_a_device_variable) {
+  beside_the_table = 6;  // HERE host sets
+  expect_finding("host access", "the host", {at("host sets"), "cudaMemcpyToSymbol()"});
+}
+TEST_F(HostAccess, reads_freed_memory) {
+  int* data = nullptr;
+  ASSERT_EQ(cudaMalloc(&data, 400), cudaSuccess);
+  ASSERT_EQ(cudaFree(data), cudaSuccess);
+  EXPECT_EQ(static_cast<volatile int*>(data)[0], static_cast<volatile int*>(data)[0]);
+  expect_finding("host access", "the host", {"not allocated"});
+}
+TEST_F(HostAccess, memory_for_both_is_right) {
+  int *shared = nullptr, *pinned = nullptr, *mapped = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&shared, 400), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(&pinned, 400), cudaSuccess);
+  ASSERT_EQ(cudaHostAlloc(&mapped, 400, cudaHostAllocMapped), cudaSuccess);
+  for (int i = 0; i < 100; ++i) shared[i] = pinned[i] = mapped[i] = i;
+  for (int i = 0; i < 4; ++i) managed[i] = shared[i] + pinned[i];
+  EXPECT_EQ(managed[3] + mapped[99], 105);
+  ASSERT_EQ(cudaMemcpyToSymbol(weights, shared, 8), cudaSuccess);
+  expect_clean();
+  cudaFree(shared);
+  cudaFreeHost(pinned);
+  cudaFreeHost(mapped);
 }
 
 // ---- Freed memory, host memory ----

@@ -33,5 +33,27 @@
 
 /// Variables of namespace scope on the device; the rewriter puts them in place of __device__ and
 /// __constant__. The engine knows by their section that kernels may use them.
-#define SIMT_DEVICE_VARIABLE __attribute__((section("simt_device")))
-#define SIMT_CONSTANT_VARIABLE __attribute__((section("simt_constant")))
+#define SIMT_DEVICE_VARIABLE SIMT_IN_SECTION("simt_device")
+#define SIMT_CONSTANT_VARIABLE SIMT_IN_SECTION("simt_constant")
+#if defined(__clang__)
+#define SIMT_IN_SECTION(name) __attribute__((section(name)))
+#else
+#define SIMT_IN_SECTION(name) __attribute__((section(name), no_reorder))
+#endif
+
+/// Behind the structures of a kernel's file (structures.py): how a GPU copies them.
+#define SIMT_TYPE(T) SIMT_TYPE_OF(sizeof(T), alignof(T))
+#define SIMT_TYPE_OF(bytes, alignment) SIMT_TYPE_AT(bytes, alignment, __COUNTER__)
+#define SIMT_TYPE_AT(bytes, alignment, number) SIMT_TYPE_NAMED(bytes, alignment, number)
+#define SIMT_TYPE_NAMED(bytes, alignment, number) \
+  static const ::simt::KnownType simt_type_##number(bytes, alignment);
+
+/// Before each of them, 256 bytes that nobody may touch.
+#define SIMT_GAP(section, text) \
+  SIMT_GAP_OF(SIMT_IN_SECTION(section) __attribute__((used, aligned(64))), __COUNTER__, text)
+#define SIMT_GAP_OF(attributes, number, text) SIMT_GAP_NAMED(attributes, number, text)
+#define SIMT_GAP_NAMED(attributes, number, text) \
+  static attributes char simt_gap_##number[256] = text;
+#define SIMT_DEVICE_GAP SIMT_GAP("simt_device", SIMT_GAP_TEXT)
+#define SIMT_MANAGED_GAP SIMT_GAP("simt_device", SIMT_MANAGED_GAP_TEXT)
+#define SIMT_CONSTANT_GAP SIMT_GAP("simt_constant", SIMT_GAP_TEXT)
