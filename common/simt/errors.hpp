@@ -17,7 +17,7 @@ constexpr int error_invalid_value = 1, error_invalid_configuration = 9, error_pe
 /// The device that the backend pretends to be.
 struct Limits {
   unsigned sms = 8;                         ///< SIMT_SMS
-  std::size_t memory_bytes = 0;             ///< SIMT_MEMORY (bytes) or half of the machine's
+  std::size_t memory_bytes = 0;             ///< SIMT_MEMORY, or what fits with the checks' own
   std::size_t shared_per_block = 48 << 10;  ///< without the kernel's opt-in
   std::size_t shared_opt_in = 227 << 10;
   unsigned threads_per_sm = 2048, blocks_per_sm = 32;

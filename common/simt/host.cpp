@@ -22,6 +22,7 @@
 
 #include "engine.hpp"
 #include "errors.hpp"
+#include "findings.hpp"
 
 namespace simt {
 namespace {
@@ -127,6 +128,13 @@ std::size_t host_memory() {
   return bytes;
 }
 
+/// Device memory that fits: with checks each word needs a byte of state and a cell of 64 bytes more
+/// once it was touched (check.cpp). A quarter of the machine's memory stays for the rest.
+std::size_t memory_that_fits() {
+  const bool checked = instrumented() && checks_wanted();
+  return checked ? host_memory() / 4 * 3 / (4 + 1 + 64) * 4 : host_memory() / 2;
+}
+
 /// What is not listed is 0: absent or, as the clocks, the memory bus and the L2 cache, unknown.
 const std::map<cudaDeviceAttr, std::size_t>& attributes() {
   const Limits& l = limits();
@@ -200,7 +208,7 @@ const Limits& limits() {
   static const Limits the_limits = [] {
     Limits l;
     l.sms = static_cast<unsigned>(number_from("SIMT_SMS", 1, 1024, l.sms));
-    l.memory_bytes = number_from("SIMT_MEMORY", 1 << 20, std::size_t{1} << 45, host_memory() / 2);
+    l.memory_bytes = number_from("SIMT_MEMORY", 1 << 20, std::size_t{1} << 45, memory_that_fits());
     return l;
   }();
   return the_limits;

@@ -45,6 +45,26 @@ int main(int argc, char** argv) {
 """
 TWICE = "__device__ inline float twice(float x) { return 2 * x; }\n"
 
+FLAG = r"""#include <cstdio>
+__global__ void pass_on(int* data, volatile int* flag, int* ticket, int* out) {
+  if (atomicAdd(ticket, 1) == 0) {
+    data[0] = 1;
+    __threadfence();
+    *flag = 1;
+  } else {
+    while (*flag == 0) {}
+    out[0] = data[0];
+  }
+}
+int main() {
+  int* x;
+  cudaMalloc(&x, 16);
+  cudaMemset(x, 0, 16);
+  pass_on<<<2, 1>>>(x, x + 1, x + 2, x + 3);
+  return cudaDeviceSynchronize();
+}
+"""
+
 NO_MAIN = "__global__ void nothing() {}\n"
 MISTAKE = "__global__ void nothing() {}\n\nint main() { nothing<<<1, 1>>>() }\n"
 
@@ -129,6 +149,15 @@ class OnTheCpu(unittest.TestCase):
         self.assertLess(words, table)
         self.assertRegex(out[table:], r"first\.cu:6 +shared store +4 +2 +32\.00")
         self.assertRegex(out.splitlines()[-1], last)
+
+    def test_order_is_an_error_if_strict(self) -> None:
+        self.write("flag.cu", FLAG)
+        out = self.run_file("flag.cu")
+        self.assertRegex(out, r"simt: order: pass_on, .* acquires nothing")
+        self.assertRegex(out.splitlines()[-1], r"^1 finding: order at flag.cu:4 and flag.cu:9 "
+                                               r"\(shown only: --strict makes it an error\)$")
+        out = self.run_file("flag.cu", "--strict", code=66)
+        self.assertRegex(out.splitlines()[-1], r"^1 finding: order at flag.cu:4 and flag.cu:9$")
 
     def test_same_name_in_two_folders(self) -> None:
         for name, answer in {"a/main.cu": 1, "b/main.cu": 2}.items():

@@ -21,7 +21,7 @@ PROJECT = ROOT / "common" / "cmake" / "single"
 REMEMBERED = 20  # files that stay built at a time
 FOUND = 66       # exit code of a program in which the CPU backend found something
 KINDS = ("race", "bounds", "misaligned", "host memory", "lifetime", "uninitialised", "barrier",
-         "mask", "deadlock", "spin", "stack", "division", "unchecked")
+         "mask", "deadlock", "spin", "stack", "division", "unchecked", "order", "host access")
 NEED_A_CHAPTER = {"exercise": "exercise", "hint": "hint", "solution": "solution", "demo": "demo",
                   "program": "program", "mutant": "break", "record": "record", "stamp": "stamp",
                   "label": "label"}
@@ -57,9 +57,10 @@ def asked(options: argparse.Namespace) -> Optional[Source]:
     """The file on the command line, if there is one; a Problem if it cannot be built and run."""
     named = [name for name in options.chapters if looks_like_file(name)]
     if not named:
-        if options.model and options.chapters:
-            raise Problem("for a chapter --model stands after --: chapters/run "
-                          f"{options.chapters[0]} -- --model", 2)
+        for name in ("model", "strict"):
+            if getattr(options, name) and options.chapters:
+                raise Problem(f"for a chapter --{name} stands after --: chapters/run "
+                              f"{options.chapters[0]} -- --{name}", 2)
         return None
     source = Source(named[0], Path(os.path.abspath(named[0])))
     if source.path.is_dir():
@@ -74,16 +75,18 @@ def asked(options: argparse.Namespace) -> Optional[Source]:
     for name, option in NEED_A_CHAPTER.items():
         if getattr(options, name) not in (None, False):
             raise Problem(f"--{option} is for chapters, not for a file such as {source.typed}", 2)
-    if options.model and (options.backend == "cuda" or options.arch or options.build_only):
-        raise Problem("--model runs and counts on the CPU backend: leave out --backend cuda, "
-                      "--arch and --build-only", 2)
+    if options.backend == "cuda" or options.arch or options.build_only:
+        for name, does in {"model": "runs and counts", "strict": "checks"}.items():
+            if getattr(options, name):
+                raise Problem(f"--{name} {does} on the CPU backend: leave out --backend cuda, "
+                              "--arch and --build-only", 2)
     return source
 
 
 def choose(options: argparse.Namespace) -> Choice:
     """The backend for one file. A GPU needs nvcc, even where chapters were built elsewhere."""
-    if options.model:
-        return build.on_cpu("--model counts there")
+    if options.model or options.strict:
+        return build.on_cpu("--model counts there" if options.model else "--strict checks there")
     choice = build.choose(options.backend, options.arch, options.build_only)
     if choice.rebuild:
         return choice
@@ -202,7 +205,8 @@ def belongs_to(source: Source) -> str:
 class Findings:
     """Passes on what a program writes to stderr, and keeps the findings among it."""
 
-    def __init__(self) -> None:
+    def __init__(self, strict: bool = False) -> None:
+        self.strict = strict             # findings about order count, too
         self.texts: Dict[str, int] = {}  # 'race at first.cu:7 and first.cu:8', how often
         self.held: List[str] = []        # the table of --model, for the end
 
@@ -211,7 +215,7 @@ class Findings:
         if found:
             text = " at ".join(filter(None, [found.group(1), places(found.group(2))]))
             self.texts[text] = self.texts.get(text, 0) + 1
-        if re.match(r"simt: \d+ finding\(s\); exit code", line):
+        if re.match(r"simt: \d+ finding\(s\)(; exit code| about order)", line):
             return  # the last line says more
         if self.held or re.search(r": \d+ launch\(es\), ", line):
             self.held.append(line)
@@ -224,6 +228,10 @@ class Findings:
             for line in lines:
                 self.take(line)
 
+    def fail(self) -> bool:
+        """Is there one that changes the exit code?"""
+        return any(self.strict or not text.startswith("order") for text in self.texts)
+
     def summary(self) -> str:
         """'2 findings: race at first.cu:12, bounds at first.cu:20'"""
         number = sum(self.texts.values())
@@ -233,7 +241,9 @@ class Findings:
         listed = [text + (f" ({count} times)" if count > 1 else "")
                   for text, count in self.texts.items()]
         more = [f"{len(listed) - 6} more"] if len(listed) > 6 else []
-        return f"{number} finding{'s' if number > 1 else ''}: {', '.join(listed[:6] + more)}"
+        shown_only = "" if self.fail() else " (shown only: --strict makes it an error)"
+        return (f"{number} finding{'s' if number > 1 else ''}: "
+                f"{', '.join(listed[:6] + more)}{shown_only}")
 
 
 def places(text: str) -> str:
@@ -255,10 +265,11 @@ def watched(findings: Findings) -> Iterator[int]:
         thread.join(timeout=5)  # a process that the program left behind may hold it open
 
 
-def run_on_cpu(command: Sequence[str], model: bool) -> int:
+def run_on_cpu(command: Sequence[str], model: bool, strict: bool) -> int:
     """Run a program; its exit code, or 66 if there was a finding, which the last line sums up."""
-    findings = Findings()
-    surroundings = {**os.environ, "SIMT_COUNT": "1"} if model else dict(os.environ)
+    wanted = {"SIMT_COUNT": "1"} if model else {}
+    surroundings = {**os.environ, **wanted, **({"SIMT_STRICT": "1"} if strict else {})}
+    findings = Findings(surroundings.get("SIMT_STRICT", "0") not in ("", "0"))
     try:
         with watched(findings) as pipe:
             code = build.call(command, stderr=pipe, env=surroundings)
@@ -269,7 +280,7 @@ def run_on_cpu(command: Sequence[str], model: bool) -> int:
     if findings.held:
         say("".join(findings.held))
     say(findings.summary())
-    return FOUND if findings.texts else code
+    return FOUND if findings.fail() else code
 
 
 def run(source: Source, choice: Choice, options: argparse.Namespace, rest: List[str]) -> int:
@@ -284,4 +295,4 @@ def run(source: Source, choice: Choice, options: argparse.Namespace, rest: List[
         return 0
     say()
     command = [str(program), *rest]
-    return run_on_cpu(command, options.model) if on_cpu else build.call(command)
+    return run_on_cpu(command, options.model, options.strict) if on_cpu else build.call(command)
