@@ -36,6 +36,10 @@ static_assert(sizeof(Record) == 12 && sizeof(Cell) == 64);
 constexpr std::uint32_t last_time = (1u << 22) - 1;
 
 Cell* cells = nullptr;
+/// For each word the launch (mod 255, from 1) that only read it so far, and by more threads than a
+/// cell can keep: the next reader need not look at the cell, which lies 64 bytes from its
+/// neighbour.
+std::uint8_t* only_read = nullptr;
 bool instrumented_code = false;
 std::string triple(const char* what, const uint3& at) {
   char text[60];
@@ -131,8 +135,8 @@ __attribute__((noinline, cold)) void report(const Thread& thread, std::uintptr_t
        before.pc, pc);
 }
 
-/// Of several that did the same, two are kept, of different warps if there are: so at least one is
-/// not the thread that comes next.
+/// Of several that did the same, two are kept, of different blocks or else of different warps if
+/// there are: so at least one is not the thread that comes next.
 void keep(Record (&two)[2], const Record& now, const Thread& thread, bool shared) {
   for (Record& reader : two) {
     if (reader.serial == now.serial && reader.rank == now.rank) {
@@ -151,7 +155,9 @@ void keep(Record (&two)[2], const Record& now, const Thread& thread, bool shared
     }
   }
   const auto warp_of = [](const Record& r) { return std::make_pair(r.serial, r.rank / 32); };
-  if (warp_of(two[0]) == warp_of(two[1])) two[1] = now;
+  const bool one_block = two[0].serial == two[1].serial;
+  if (warp_of(two[0]) == warp_of(two[1]) || (one_block && now.serial != two[0].serial))
+    two[1] = now;
 }
 
 /// Are two readers known already that any racing writer would meet? Two of different warps since
@@ -220,13 +226,22 @@ bool is_copied(const Record& record) {
   return record.strength == static_cast<unsigned>(Strength::copied);
 }
 
+/// Has this launch only read all bytes of the word, in two blocks at least? No third would be kept.
+bool read_by_two_blocks(const Cell& cell, const Grid& grid) {
+  const auto before = [&](const Record& record) { return record.serial < grid.first_serial; };
+  const Record &a = cell.read[0], &b = cell.read[1];
+  return !before(a) && !before(b) && a.serial != b.serial && (a.bytes & b.bytes) == 15 &&
+         before(cell.write) && before(cell.strong_write[0]) && before(cell.strong_write[1]);
+}
+
 /// `turn`: how often the thread has come to this store.
 void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsigned bytes,
                 Access kind, Strength strength, ProgramCounter pc, std::uint16_t turn) {
+  const Block& block = *thread.block;
+  if (kind == Access::load && only_read[word] == block.grid->tag) return;
   Cell& cell = cells[word];
   const bool shared = is_window(address);
   const Lock lock(shared || !several_workers ? nullptr : &cell);
-  const Block& block = *thread.block;
   const auto sure = [&](const Record& record) { return surely_ordered(record, thread, block); };
   if (kind == Access::load && strength == Strength::plain && sure(cell.write) &&
       sure(cell.strong_write[0]) && sure(cell.strong_write[1]) &&
@@ -271,8 +286,10 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
   if (!found(cell.strong_write[0], true)) found(cell.strong_write[1], true);
   if (kind == Access::load) {
     keep(cell.read, now, thread, shared);
+    if (!shared && read_by_two_blocks(cell, *block.grid)) only_read[word] = block.grid->tag;
     return;
   }
+  only_read[word] = 0;
   if (!found(cell.read[0], false)) found(cell.read[1], false);
   if (!is_plain(now.strength)) {
     keep(cell.strong_write, now, thread, shared);
@@ -346,7 +363,10 @@ void set_up_checks() {
     set_up_memory();
     checking = instrumented_code && checks_wanted();
     counting = counting || (instrumented_code && counts_wanted());
-    if (instrumented_code) cells = static_cast<Cell*>(reserve(word_count() * sizeof(Cell)));
+    if (instrumented_code) {
+      cells = static_cast<Cell*>(reserve(word_count() * sizeof(Cell)));
+      only_read = static_cast<std::uint8_t*>(reserve(word_count()));
+    }
     report_at_exit();
   });
 }
@@ -363,8 +383,22 @@ std::string name_of(const Thread& thread) {
   return name_of(*thread.block->grid, thread.block->serial, thread.rank);
 }
 
-void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
-                  Strength strength, ProgramCounter pc) {
+namespace {
+
+/// The commonest case: whole words of device memory that this launch only reads.
+inline bool is_only_read(const Thread& thread, std::uintptr_t address, std::size_t bytes) {
+  const std::uintptr_t offset = address - ranges.heap;
+  if (((address | bytes) & 3) != 0 || offset >= ranges.heap_bytes) return false;
+  const std::uint8_t tag = thread.block->grid->tag;
+  for (std::size_t word = offset / 4; word < (offset + bytes) / 4; ++word) {
+    if (only_read[word] != tag || ranges.state[word] != 0xFF) return false;
+  }
+  return true;
+}
+
+__attribute__((noinline)) void check_fully(Thread& thread, std::uintptr_t address,
+                                           std::size_t bytes, Access kind, Strength strength,
+                                           ProgramCounter pc) {
   if (thread.unsettled) settle(thread);
   std::size_t word = 0;
   if (!word_of(address, &word)) {
@@ -400,6 +434,14 @@ void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
   }
 }
 
+}  // namespace
+
+void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
+                  Strength strength, ProgramCounter pc) {
+  if (kind == Access::load && !thread.unsettled && is_only_read(thread, address, bytes)) return;
+  check_fully(thread, address, bytes, kind, strength, pc);
+}
+
 void settle(Thread& thread) {
   thread.unsettled = false;
   if (thread.acquires != nullptr) settle_acquire(thread);
@@ -423,6 +465,13 @@ void check_host_access(std::uintptr_t address, std::size_t bytes, Access kind, P
        std::string(does(kind)) + " " + std::to_string(bytes) + " byte(s) at " +
            source_line(pc).text() + ": " + what,
        pc, 0);
+}
+
+std::uint8_t launch_tag(std::uint64_t number) {
+  const auto tag = static_cast<std::uint8_t>(number % 255 + 1);
+  if (tag == 1 && only_read != nullptr)  // the numbers of 255 launches ago come again
+    madvise(only_read, word_count(), MADV_DONTNEED);
+  return tag;
 }
 
 void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,

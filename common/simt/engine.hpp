@@ -178,6 +178,7 @@ struct Grid {
   std::size_t shared_most = 0;  ///< bytes of a block, dynamic and not
   std::uint32_t first_serial = 0;
   std::uint64_t number = 0;
+  std::uint8_t tag = 0;  ///< launch_tag(number)
   std::atomic<bool> failed{false};
   std::mutex mutex;     ///< of what follows
   std::string refused;  ///< why CUDA would not have launched it, if a block found out
@@ -276,6 +277,8 @@ inline bool is_of_device(std::uintptr_t address) {
 }
 /// Finds accesses to such memory by code of the host.
 void check_host_access(std::uintptr_t address, std::size_t bytes, Access kind, ProgramCounter pc);
+/// A number of the launch that is no other's of those before it that left traces.
+std::uint8_t launch_tag(std::uint64_t number);
 /// Judges what was only known after the thread's last access.
 void settle(Thread& thread);
 /// Will the copy that `thread` starts at `pc` see what was written? Reads `bytes`, or writes them.

@@ -322,6 +322,7 @@ void run_grid(const Launch& launch, Body body, unsigned depth) {
   grid.threads = launch.block.x * launch.block.y * launch.block.z;
   grid.first_serial = next_serial.fetch_add(grid.blocks);
   grid.number = next_number++;
+  grid.tag = launch_tag(grid.number);
   if (counting) count_launch(grid);
   const int error_before = exchange_last_error(0);  // what kernels do to theirs is not the host's
   run_blocks(grid);

@@ -99,6 +99,38 @@ TEST_F(GlobalRace, one_writes_what_all_read) {
   expect_finding("race", "all_read_one_writes", {at("all read"), at("one writes")});
 }
 
+/// Words that a launch only reads are remembered by the launch's number, which comes round.
+__global__ void read_by_all(const int* data, int* out) { out[blockIdx.x] = data[0]; }
+__global__ void read_and_write(int* data, int* out) {
+  if (blockIdx.x == 0) {
+    out[0] = data[0];  // HERE read by one
+  } else {
+    data[0] = 1;  // HERE written by another
+  }
+}
+TEST_F(GlobalRace, after_many_launches_that_only_read) {
+  Array<int> data(1, 0), other(1, 0), out(4);
+  read_by_all<<<4, 1>>>(data.get(), out.get());
+  for (int launches = 1; launches < 255; ++launches) {
+    read_by_all<<<1, 1>>>(other.get(), out.get());
+  }
+  read_and_write<<<2, 1>>>(data.get(), out.get());
+  expect_finding("race", "read_and_write", {at("read by one"), at("written by another")});
+}
+/// Three blocks read, the last one writes: whichever it meets, it races.
+__global__ void many_read_one_writes(int* data, int* out) {
+  if (blockIdx.x == gridDim.x / 2) {
+    data[0] = 1;  // HERE one of many writes
+  } else {
+    out[blockIdx.x] = data[0];  // HERE the others read
+  }
+}
+TEST_F(GlobalRace, one_writes_what_many_blocks_read) {
+  Array<int> data(1, 0), out(9);
+  many_read_one_writes<<<9, 1>>>(data.get(), out.get());
+  expect_finding("race", "many_read_one_writes", {at("one of many writes"), at("the others read")});
+}
+
 /// The last block adds up what the others left. variant 0: no fence; 1: one on the writer's side
 /// alone; 2: a fence on both sides; 3: the fence stands after the ticket; 4: thread 0 fences for
 /// its block after a barrier; 5: a fence that only reaches the own block.
@@ -398,7 +430,7 @@ TEST_F(HostAccess, writes_device_memory) {
 }
 TEST_F(HostAccess, writes_a_device_variable) {
   Array<int> anything(1);  // the checks begin with the first allocation or launch
-  beside_the_table = 6;  // HERE host sets
+  beside_the_table = 6;    // HERE host sets
   expect_finding("host access", "the host", {at("host sets"), "cudaMemcpyToSymbol()"});
 }
 TEST_F(HostAccess, reads_freed_memory) {
