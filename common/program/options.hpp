@@ -12,7 +12,8 @@
 namespace course {
 
 struct Options {
-  bool help = false, list = false, check_only = false, record = false, model = false, strict = false;
+  bool help = false, list = false, check_only = false, record = false, model = false,
+       strict = false;
   std::vector<std::string> only;     ///< version ids, or their numbers without leading zeros
   std::vector<std::string> studies;  ///< empty: "sequence"
   std::vector<std::vector<std::int64_t>>
