@@ -6,7 +6,6 @@
 // barrier, warp function, launch, or pair of fence and flag lies between them. Order is kept as
 // block time: a counter that every synchronisation of the block moves on.
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -78,10 +77,6 @@ const char* did(const Record& record, bool wrote) {
   return record.atomic ? "updated" : wrote ? "wrote" : "read";
 }
 
-const char* does(Access kind) {
-  return kind == Access::load ? "reads" : kind == Access::store ? "writes" : "updates";
-}
-
 /// "shared memory, byte 12", "global memory, byte 12 of 400".
 std::string place_of(const Block& block, std::uintptr_t address) {
   if (is_window(address))
@@ -98,15 +93,19 @@ enum class Verdict : std::uint8_t {
   fine,
   race,
   other_turn,
+  same_value,
   no_acquire,
   plain_flag,
   no_proxy_fence
 };
 
-std::string why(Verdict verdict, ProgramCounter loaded_at) {
+std::string why(Verdict verdict, ProgramCounter loaded_at, bool beside_atomics) {
   switch (verdict) {
     case Verdict::other_turn:
       return "in different turns of a loop, and nothing orders the two";
+    case Verdict::same_value:
+      return "and nothing orders the two; they write the same, which every GPU known to us keeps: "
+             "let one thread write";
     case Verdict::no_acquire:
       return "and the strong load between them, at " + source_line(loaded_at).text() +
              ", acquires nothing: __threadfence() after it, or an acquire load";
@@ -116,7 +115,10 @@ std::string why(Verdict verdict, ProgramCounter loaded_at) {
       return "by a bulk copy, and no proxy fence lies between: fence_proxy_async() after the "
              "write, before the barrier";
     default:
-      return "and nothing orders the two";
+      return std::string("and nothing orders the two") +
+             (beside_atomics ? ": CUDA calls a plain read beside atomics a race; read by an "
+                               "atomic, or volatile"
+                             : "");
   }
 }
 
@@ -131,7 +133,8 @@ __attribute__((noinline, cold)) void report(const Thread& thread, std::uintptr_t
        place_of(*thread.block, address) + ": " + name_of(grid, before.serial, before.rank) + " " +
            did(before, wrote) + " it at " + source_line(before.pc).text() + ", " +
            simt::name_of(thread) + " " + does(kind) + " it at " + source_line(pc).text() + ", " +
-           why(verdict, loaded_at),
+           why(verdict, loaded_at,
+               (before.atomic && kind == Access::load) || (!wrote && kind == Access::atomic)),
        before.pc, pc);
 }
 
@@ -175,15 +178,20 @@ inline bool two_read_already(const Cell& cell, const Thread& thread, unsigned by
   return warp_a == thread.warp && earlier >= mine.known && !mine.lane_knows;
 }
 
-/// Two lanes wrote to one place at the same line, in different turns of a loop. If they wrote the
-/// same, that is fine; what this one writes is there only after the store.
-void suspect(Thread& thread, std::uintptr_t address, unsigned bytes, unsigned rank,
+/// Is this store made by the instruction that `record` was made by, for another lane?
+bool is_same_instruction(const Record& record, const Thread& thread, ProgramCounter pc) {
+  return record.pc == (pc & ((1u << 25) - 1)) && record.serial == thread.block->serial &&
+         record.rank / 32 == thread.warp;
+}
+
+/// A store over another that nothing orders before it: what it writes is there only after it.
+void suspect(Thread& thread, std::uintptr_t address, unsigned bytes, const Record& before,
              ProgramCounter pc) {
   const Unobserved unobserved;
   const std::uintptr_t word = address & ~std::uintptr_t{3};
   std::uint32_t value = 0;
   std::memcpy(&value, reinterpret_cast<const void*>(word), sizeof value);
-  thread.suspects.push_back({word, value, bytes, rank, pc});
+  thread.suspects.push_back({word, value, bytes, before.serial, before.rank, before.pc, pc});
   thread.unsettled = true;
 }
 
@@ -193,11 +201,15 @@ void judge_suspects(Thread& thread) {
     std::uint32_t value = 0, mask = 0;
     std::memcpy(&value, reinterpret_cast<const void*>(s.word), sizeof value);
     for (unsigned k = 0; k < 4; ++k) mask |= (s.bytes >> k & 1) * 0xFFu << 8 * k;
-    if (((value ^ s.value) & mask) == 0) continue;
-    const Record before = {
-        thread.block->serial, 0, s.rank & 1023u, s.pc & ((1u << 25) - 1), 0, 0, 0};
+    const bool same = ((value ^ s.value) & mask) == 0;
+    const Record before = {s.serial, 0, s.rank & 1023u, s.before & ((1u << 25) - 1), 0, 0, 0};
+    const bool turns = is_same_instruction(before, thread, s.pc);
+    if (same && turns) continue;
     report(thread, s.word + static_cast<unsigned>(__builtin_ctz(s.bytes)), before, true,
-           Access::store, s.pc, Verdict::other_turn);
+           Access::store, s.pc,
+           same    ? Verdict::same_value
+           : turns ? Verdict::other_turn
+                   : Verdict::race);
   }
 }
 
@@ -274,14 +286,14 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
     report(thread, address, before, wrote, kind, pc, verdict, loaded_at);
     return true;
   };
-  const auto same_instruction = [&](const Record& before) {  // the hardware lets one lane win
-    return kind == Access::store && before.pc == now.pc && before.serial == now.serial &&
-           before.rank / 32 == now.rank / 32;
-  };
-  if (!same_instruction(cell.write)) {
+  if (kind != Access::store || !is_plain(now.strength)) {
     found(cell.write, true);
-  } else if (cell.turn != turn && judge(cell.write) == Verdict::race) {
-    suspect(thread, address, bytes, cell.write.rank, pc);
+  } else if (is_same_instruction(cell.write, thread, pc) && cell.turn == turn) {
+    // The hardware lets one lane win.
+  } else if (judge(cell.write) == Verdict::race) {
+    suspect(thread, address, bytes & cell.write.bytes, cell.write, pc);
+  } else {
+    found(cell.write, true);
   }
   if (!found(cell.strong_write[0], true)) found(cell.strong_write[1], true);
   if (kind == Access::load) {
@@ -301,58 +313,6 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
   cell.write = now;
   cell.turn = turn;
   if (again) cell.write.bytes = (before | now.bytes) & 15u;
-}
-
-/// Has the system given memory to this address?
-bool is_mapped(std::uintptr_t address) {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  return msync(reinterpret_cast<void*>(address / page * page), 1, MS_ASYNC) == 0;
-}
-
-bool is_my_window(const Thread& thread, std::uintptr_t address) {
-  return address - reinterpret_cast<std::uintptr_t>(thread.block->memory) < window_bytes;
-}
-
-[[noreturn]] void bad_address(const Thread& thread, const char* finding, std::uintptr_t address,
-                              std::size_t bytes, Access kind, ProgramCounter pc) {
-  const Unobserved unobserved;
-  char around[300];
-  if (describe_address(address, around, sizeof around) && std::string(finding) == "bounds") {
-    finding = "lifetime";
-  }
-  const std::string place =
-      is_my_window(thread, address) ? describe_shared(*thread.block, address) : std::string(around);
-  find(finding, *thread.block->grid,
-       name_of(thread) + " " + does(kind) + " " + std::to_string(bytes) + " byte(s) at " +
-           source_line(pc).text() + ": " + place,
-       pc, 0);
-  abandon(*thread.block->grid, error_illegal_address);
-}
-
-/// Constants and the kernel's arguments are fine; anything else is the host's.
-void check_elsewhere(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
-                     ProgramCounter pc) {
-  if (kind == Access::load &&
-      (is_constant(address, bytes) || address - ranges.tables < ranges.tables_bytes)) {
-    return;
-  }
-  const Body& body = thread.block->grid->body;
-  if (address - reinterpret_cast<std::uintptr_t>(body.arguments) < body.bytes) return;
-  const auto self = reinterpret_cast<std::uintptr_t>(&current_thread);  // other thread-locals
-  if (address - (self - 65536) < 131072) return;
-  const bool constant = address - ranges.constants < ranges.constants_bytes;
-  const bool host = address >= 4096 && !constant && is_mapped(address);
-  bad_address(thread, host ? "host memory" : "bounds", address, bytes, kind, pc);
-}
-
-bool in_my_cluster(const Thread& thread, std::uintptr_t address) {
-  for (const auto& block : thread.block->gang->blocks) {
-    if (block->cluster == thread.block->cluster &&
-        address - reinterpret_cast<std::uintptr_t>(block->memory) < window_bytes) {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -396,6 +356,14 @@ inline bool is_only_read(const Thread& thread, std::uintptr_t address, std::size
   return true;
 }
 
+/// Are these bytes of the word padding of a structure that is read whole?
+bool is_padding(std::uintptr_t word, std::uintptr_t start, std::size_t bytes, unsigned which) {
+  for (unsigned k = 0; k < 4; ++k) {
+    if ((which >> k & 1) != 0 && !may_be_padding(bytes, word + k - start)) return false;
+  }
+  return true;
+}
+
 __attribute__((noinline)) void check_fully(Thread& thread, std::uintptr_t address,
                                            std::size_t bytes, Access kind, Strength strength,
                                            ProgramCounter pc) {
@@ -420,7 +388,7 @@ __attribute__((noinline)) void check_fully(Thread& thread, std::uintptr_t addres
     std::uint8_t seen = state;
     if ((seen & mask) != mask) bad_address(thread, "bounds", a, bytes, kind, pc);
     if ((seen >> 4 & mask) != mask) {
-      if (kind != Access::store) {
+      if (kind != Access::store && !is_padding(a - from, address, bytes, mask & ~(seen >> 4u))) {
         const Unobserved unobserved;
         find("uninitialised", *thread.block->grid,
              name_of(thread) + " reads " + (shared ? "shared" : "global") + " memory at " +
@@ -446,25 +414,6 @@ void settle(Thread& thread) {
   thread.unsettled = false;
   if (thread.acquires != nullptr) settle_acquire(thread);
   if (!thread.suspects.empty()) judge_suspects(thread);
-}
-
-void check_host_access(std::uintptr_t address, std::size_t bytes, Access kind, ProgramCounter pc) {
-  if (!checking || current_thread != nullptr || host_may_use(reinterpret_cast<void*>(address)))
-    return;
-  void* base = nullptr;
-  std::size_t size = 0;
-  std::string what = "a variable of the device; use cudaMemcpyToSymbol() or cudaMemcpyFromSymbol()";
-  if (allocation_of(reinterpret_cast<void*>(address), &base, &size)) {
-    what = "byte " + std::to_string(address - reinterpret_cast<std::uintptr_t>(base)) +
-           " of an allocation of " + std::to_string(size) +
-           " bytes on the device; use cudaMemcpy(), a GPU's host ends here";
-  } else if (address - ranges.heap < ranges.heap_bytes) {
-    what = "device memory that is not allocated";
-  }
-  find("host access", "the host",
-       std::string(does(kind)) + " " + std::to_string(bytes) + " byte(s) at " +
-           source_line(pc).text() + ": " + what,
-       pc, 0);
 }
 
 std::uint8_t launch_tag(std::uint64_t number) {

@@ -269,6 +269,18 @@ void set_up_checks();
 enum class Strength : std::uint8_t { plain, is_volatile, atomic, copied };
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                   Strength strength, ProgramCounter pc);
+// ---- check_address.cpp ----
+
+const char* does(Access kind);  ///< "reads", "writes", "updates"
+/// Ends the launch with a finding ("bounds": or "lifetime", if the memory was freed).
+[[noreturn]] void bad_address(const Thread& thread, const char* finding, std::uintptr_t address,
+                              std::size_t bytes, Access kind, ProgramCounter pc);
+/// An address outside of device memory: constants and the kernel's arguments may be read, memory
+/// that the host registered may be used, anything else is the host's.
+void check_elsewhere(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
+                     ProgramCounter pc);
+/// Does the shared memory there belong to a living block of the thread's cluster?
+bool in_my_cluster(const Thread& thread, std::uintptr_t address);
 /// Memory that the host reaches by cudaMemcpy() alone: cudaMalloc's, or a variable of the device.
 inline bool is_of_device(std::uintptr_t address) {
   return address - ranges.heap < ranges.heap_bytes ||
@@ -312,6 +324,8 @@ void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter 
 
 /// An access at an address that is no multiple of `alignment`: ends the launch.
 [[noreturn]] void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc);
+/// Does a structure of that many bytes leave byte k free? Copied whole, it need not be written.
+bool may_be_padding(std::size_t bytes, std::size_t k);
 /// An access by the running thread, if any, of many bytes of unknown alignment.
 void observe_range(const void* address, std::size_t bytes, Access kind, const void* return_address);
 

@@ -1,6 +1,7 @@
 // The calls that the compiler adds to instrumented kernels. -fsanitize=thread makes it report every
 // load and store before it happens; we bring our own functions of those names, and the sanitizer's
 // library stays out of the link. -fsanitize-coverage=trace-pc reports every basic block.
+#include <bitset>
 #include <cstring>
 
 #include "engine.hpp"
@@ -43,6 +44,7 @@ __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std
 /// Alignments of the program's structures, as bits, by size.
 constexpr std::size_t largest_type = 256;
 std::uint8_t alignments[largest_type + 1];
+std::bitset<largest_type>* paddings[largest_type + 1];  // bytes that some structure leaves free
 
 /// What all structures of this size are aligned to, of those that are aligned to one of `among`
 /// (bits); 0 if there is none, or they differ.
@@ -98,9 +100,18 @@ void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
 
 }  // namespace
 
-KnownType::KnownType(std::size_t bytes, std::size_t alignment) {
-  if (bytes <= largest_type && alignment <= 16)
-    alignments[bytes] |= static_cast<std::uint8_t>(alignment);
+KnownType::KnownType(std::size_t bytes, std::size_t alignment, const unsigned char* padding) {
+  if (bytes > largest_type) return;
+  if (alignment <= 16) alignments[bytes] |= static_cast<std::uint8_t>(alignment);
+  for (std::size_t k = 0; padding != nullptr && k < bytes; ++k) {
+    if (padding[k] != 0) continue;
+    if (paddings[bytes] == nullptr) paddings[bytes] = new std::bitset<largest_type>;  // lasts
+    paddings[bytes]->set(k);
+  }
+}
+
+bool may_be_padding(std::size_t bytes, std::size_t k) {
+  return bytes <= largest_type && paddings[bytes] != nullptr && (*paddings[bytes])[k];
 }
 
 void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc) {

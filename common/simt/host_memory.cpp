@@ -260,6 +260,51 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
   return end_call(copy_rows(to, to_pitch, from, from_pitch, width, height, kind),
                   "cudaMemcpy2DAsync", __builtin_return_address(0));
 }
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  if (pointer == nullptr) return end(cudaErrorInvalidValue);
+  *pointer = {nullptr, 0, extent.width, extent.height};
+  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width,
+                         extent.height * extent.depth);
+}
+namespace {
+char* slice_of(const cudaPitchedPtr& p, cudaPos at, std::size_t z) {
+  return static_cast<char*>(p.ptr) + ((at.z + z) * p.ysize + at.y) * p.pitch + at.x;
+}
+cudaError_t copy_box(const cudaMemcpy3DParms* copy) {
+  if (copy == nullptr || copy->srcArray != nullptr || copy->dstArray != nullptr)
+    return cudaErrorInvalidValue;
+  const cudaPitchedPtr &to = copy->dstPtr, &from = copy->srcPtr;
+  const cudaExtent& box = copy->extent;
+  if (box.width == 0 || box.height == 0 || box.depth == 0) return cudaSuccess;
+  if (to.ptr == nullptr || from.ptr == nullptr) return cudaErrorInvalidValue;
+  const auto leaves = [&](const cudaPitchedPtr& p, cudaPos at) {
+    return at.x + box.width > p.pitch || (box.depth > 1 && at.y + box.height > p.ysize);
+  };
+  if (leaves(to, copy->dstPos) || leaves(from, copy->srcPos)) return cudaErrorInvalidValue;
+  for (std::size_t z = 0; z < box.depth; ++z) {
+    const cudaError_t error =
+        copy_rows(slice_of(to, copy->dstPos, z), to.pitch, slice_of(from, copy->srcPos, z),
+                  from.pitch, box.width, box.height, copy->kind);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+}  // namespace
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) {
+  waited();
+  return end_call(copy_box(copy), "cudaMemcpy3D", __builtin_return_address(0));
+}
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream) {
+  if (const cudaError_t error = check_stream(stream)) return end(error);
+  return end_call(copy_box(copy), "cudaMemcpy3DAsync", __builtin_return_address(0));
+}
+cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
+  cudaError_t error = cudaSuccess;
+  for (std::size_t z = 0; z < extent.depth && error == cudaSuccess; ++z) {
+    error = set_rows(slice_of(pointer, {}, z), pointer.pitch, value, extent.width, extent.height);
+  }
+  return end_call(error, "cudaMemset3D", __builtin_return_address(0));
+}
 cudaError_t cudaMemset(void* address, int value, std::size_t bytes) {
   return end_call(set_rows(address, bytes, value, bytes, 1), "cudaMemset",
                   __builtin_return_address(0));

@@ -66,13 +66,13 @@ bool saw_all_updates(const Thread& thread, std::uintptr_t address);
 /// Did a proxy fence come between a write of this block and a copy that `thread` starts now?
 bool passed_to_copies(const Thread& thread, std::uint32_t time, unsigned rank);
 
-/// A store over that of another lane at the same line, in another turn of a loop.
+/// A store over that of another thread. Whether they write the same is known after it.
 struct Suspect {
   std::uintptr_t word;
-  std::uint32_t value;  ///< before the store
-  unsigned bytes;       ///< of the word, as bits
-  unsigned rank;        ///< of the other thread
-  ProgramCounter pc;
+  std::uint32_t value;         ///< before the store
+  unsigned bytes;              ///< of the word, as bits
+  std::uint32_t serial, rank;  ///< of the other thread
+  ProgramCounter before, pc;
 };
 
 /// How often a thread has come to each of its last few stores.

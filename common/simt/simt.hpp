@@ -203,6 +203,23 @@ dim3 cluster_shape();
 unsigned block_count();  ///< of the grid
 bool in_kernel();
 
+// ---- Structures, see structures.py ----
+
+template <class T>
+KnownType known_type() {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    alignas(T) unsigned char bytes[sizeof(T)];
+    std::memset(bytes, 0xFF, sizeof bytes);
+    __builtin_clear_padding(reinterpret_cast<T*>(bytes));
+    return KnownType(sizeof(T), alignof(T), bytes);
+  }
+#endif
+#endif
+  return KnownType(sizeof(T), alignof(T));
+}
+
 // ---- Atomics: every width, one compare-and-swap loop ----
 
 /// Before an atomic of the running thread: checks, counts, releases. `pc`: see access(). `loop`: in

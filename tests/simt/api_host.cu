@@ -67,6 +67,39 @@ TEST_F(Memory, rows_with_a_pitch) {
   cudaGetLastError();
   cudaFree(d);
 }
+TEST_F(Memory, boxes) {
+  const cudaExtent extent = make_cudaExtent(30, 4, 3);
+  cudaPitchedPtr box{};
+  ASSERT_EQ(cudaMalloc3D(&box, extent), cudaSuccess);
+  EXPECT_GE(box.pitch, 30u);
+  std::vector<char> in(30 * 4 * 3), out(in.size(), 0);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<char>(i);
+  cudaMemcpy3DParms copy{};
+  copy.srcPtr = make_cudaPitchedPtr(in.data(), 30, 30, 4);
+  copy.dstPtr = box;
+  copy.extent = extent;
+  copy.kind = cudaMemcpyHostToDevice;
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaSuccess);
+  EXPECT_EQ(cudaMemset3D(box, 7, make_cudaExtent(2, 1, 3)), cudaSuccess);
+  copy.srcPtr = box;
+  copy.dstPtr = make_cudaPitchedPtr(out.data(), 30, 30, 4);
+  copy.kind = cudaMemcpyDeviceToHost;
+  EXPECT_EQ(cudaMemcpy3DAsync(&copy), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out[1], 7);
+  EXPECT_EQ(out[2], 2);
+  EXPECT_EQ(out[2 * 120 + 1], 7) << "row 0 of slice 2";
+  EXPECT_EQ(out[2 * 120 + 30], static_cast<char>(2 * 120 + 30));
+  EXPECT_EQ(out[3 * 120 - 1], static_cast<char>(3 * 120 - 1));
+  copy.srcPos = make_cudaPos(0, 0, 1);  // a box of two slices, from the second on
+  copy.extent = make_cudaExtent(30, 4, 2);
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaSuccess);
+  EXPECT_EQ(out[120 + 5], static_cast<char>(2 * 120 + 5));
+  copy.extent = make_cudaExtent(30, 4, 3);
+  EXPECT_EQ(cudaMemcpy3D(&copy), cudaErrorInvalidValue) << "the last slice leaves the box";
+  cudaGetLastError();
+  cudaFree(box.ptr);
+}
 TEST_F(Memory, pinned_managed_and_stream_ordered) {
   int *pinned = nullptr, *also = nullptr, *managed = nullptr, *ordered = nullptr, *view = nullptr;
   ASSERT_EQ(cudaMallocHost(&pinned, 128), cudaSuccess);

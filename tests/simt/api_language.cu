@@ -483,6 +483,49 @@ __global__ void barrier_forms(int* out) {
   const int any = __syncthreads_or(t == 50), nobody = __syncthreads_or(t > 1000);
   out[t] = count * 10000 + (all != 0) * 1000 + (none != 0) * 100 + (any != 0) * 10 + (nobody != 0);
 }
+/// The simd functions, worked out by hand.
+__global__ void simd(unsigned* out) {
+  const unsigned a = 0x7F80FF01, b = 0x01FF0102;
+  out[0] = __vadd4(a, b);
+  out[1] = __vaddss4(a, b);
+  out[2] = __vaddus4(a, b);
+  out[3] = __vsub2(a, b);
+  out[4] = __vmaxs4(a, b);
+  out[5] = __vmaxu4(a, b);
+  out[6] = __vcmpgts4(a, b);
+  out[7] = __vsetltu4(a, b);
+  out[8] = __vsadu4(a, b);
+  out[9] = __vabsdiffs4(a, b);
+  out[10] = __vavgu2(a, b);
+  out[11] = __vnegss4(a);
+}
+TEST_F(Language, words_of_bytes_and_halves) {
+  Array<unsigned> out(12);
+  simd<<<1, 1>>>(out.get());
+  expect_clean();
+  EXPECT_EQ(out.host(),
+            (std::vector<unsigned>{0x807F0003, 0x7F800003, 0x80FFFF03, 0x7D81FDFF, 0x7FFF0102,
+                                   0x7FFFFF02, 0xFF000000, 0x00010001, 0x7E + 0x7F + 0xFE + 1,
+                                   0x7E7F0201, 0x40C08002, 0x817F01FF}));
+}
+__global__ void inverses(double* out, float* floats) {
+  const double x[] = {1e-300, 1e-10, 0.3, 0.9, 1, 1.5, 1.999999};
+  const int t = threadIdx.x;
+  out[t] = erfc(erfcinv(x[t])) / x[t];
+  out[7 + t] = t < 4 ? erf(erfinv(x[t])) / x[t] : 1;
+  out[14 + t] = normcdf(normcdfinv(x[t] / 2)) / (x[t] / 2);
+  floats[t] = erfcinvf(static_cast<float>(x[t]));
+}
+TEST_F(Language, inverses_of_the_error_function) {
+  Array<double> out(21);
+  Array<float> floats(7);
+  inverses<<<1, 7>>>(out.get(), floats.get());
+  for (const double one : out.host()) EXPECT_NEAR(one, 1, 1e-13);
+  EXPECT_NEAR(floats.host()[2], 0.732869077959217, 1e-7);
+  EXPECT_EQ(floats.host()[4], 0);
+  EXPECT_EQ(floats.host()[0], INFINITY) << "0 in float";
+}
+
 TEST_F(Language, barrier_forms) {
   Array<int> out(96);
   barrier_forms<<<1, 96>>>(out.get());

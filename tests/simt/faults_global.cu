@@ -455,6 +455,58 @@ TEST_F(HostAccess, memory_for_both_is_right) {
   cudaFreeHost(mapped);
 }
 
+__global__ void increase(int* p) { p[threadIdx.x] += 1; }
+TEST_F(HostAccess, registered_memory_is_right) {
+  std::vector<int> host(32, 1);
+  int* p = nullptr;
+  ASSERT_EQ(cudaHostRegister(host.data(), 128, cudaHostRegisterMapped), cudaSuccess);
+  ASSERT_EQ(cudaHostGetDevicePointer(reinterpret_cast<void**>(&p), host.data(), 0), cudaSuccess);
+  increase<<<1, 32>>>(p);
+  expect_clean();
+  EXPECT_EQ(host, std::vector<int>(32, 2));
+  ASSERT_EQ(cudaHostUnregister(host.data()), cudaSuccess);
+}
+TEST_F(HostAccess, memory_that_is_registered_no_more) {
+  std::vector<int> host(32, 1);
+  ASSERT_EQ(cudaHostRegister(host.data(), 128, cudaHostRegisterMapped), cudaSuccess);
+  ASSERT_EQ(cudaHostUnregister(host.data()), cudaSuccess);
+  increase<<<1, 32>>>(host.data());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  expect_finding("host memory", "increase", {"as from malloc"});
+}
+
+// ---- Padding ----
+
+struct Padded {
+  char a;
+  int b;
+  double c;
+  int d;
+};
+template <bool all>
+__global__ void set_members(Padded* p) {
+  p[threadIdx.x].a = 1;
+  if (all) p[threadIdx.x].b = 2;
+  p[threadIdx.x].c = 3;
+  p[threadIdx.x].d = 4;
+}
+__global__ void copy_padded(const Padded* from, Padded* to) {
+  to[threadIdx.x] = from[threadIdx.x];  // HERE copied whole
+}
+class Padding : public simt_test::Device {};
+TEST_F(Padding, need_not_be_written) {
+  Array<char> from(8 * sizeof(Padded)), to(8 * sizeof(Padded));
+  set_members<true><<<1, 8>>>(reinterpret_cast<Padded*>(from.get()));
+  copy_padded<<<1, 8>>>(reinterpret_cast<Padded*>(from.get()), reinterpret_cast<Padded*>(to.get()));
+  expect_clean();
+}
+TEST_F(Padding, members_must_be) {
+  Array<char> from(8 * sizeof(Padded)), to(8 * sizeof(Padded));
+  set_members<false><<<1, 8>>>(reinterpret_cast<Padded*>(from.get()));
+  copy_padded<<<1, 8>>>(reinterpret_cast<Padded*>(from.get()), reinterpret_cast<Padded*>(to.get()));
+  expect_finding("uninitialised", "copy_padded", {at("copied whole")});
+}
+
 // ---- Freed memory, host memory ----
 
 TEST_F(Freed, read_after_free) {

@@ -429,6 +429,27 @@ TEST_F(Turns, same_value_in_other_turns_is_right) {
   EXPECT_EQ(found.first(), 1);
 }
 
+/// Whoever finds something says so: another warp writes the same.
+__global__ void any_of_all(const int* in, int* found) {
+  if (in[threadIdx.x] < 0) *found = 1 - in[threadIdx.x] / 100;  // HERE found
+}
+TEST_F(Turns, same_value_of_other_warps_is_about_order) {
+  std::vector<int> values(128, 1);
+  values[3] = values[40] = values[100] = -1;
+  Array<int> in(values), found(1, 0);
+  any_of_all<<<1, 128>>>(in.get(), found.get());
+  EXPECT_EQ(found.first(), 1);
+  expect_finding("order", "any_of_all", {at("found"), "they write the same"});
+}
+TEST_F(Turns, other_values_of_other_warps_race) {
+  std::vector<int> values(128, 1);
+  values[3] = -1;
+  values[100] = -200;
+  Array<int> in(values), found(1, 0);
+  any_of_all<<<1, 128>>>(in.get(), found.get());
+  expect_finding("race", "any_of_all", {at("found"), "nothing orders the two"});
+}
+
 // ---- Programs ----
 
 int without_acquire() {

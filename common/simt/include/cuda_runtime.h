@@ -12,5 +12,6 @@
 #include "device_launch_parameters.h"
 #include "host_defines.h"
 #include "math_functions.h"
+#include "simd_functions.h"
 #include "simt_libc.h"
 #include "vector_functions.h"

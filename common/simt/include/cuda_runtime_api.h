@@ -51,7 +51,6 @@ cudaError_t cudaMallocHost(void** address, std::size_t bytes, unsigned flags = 0
 cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* address);
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags);
-/// For copies. Kernels that use the memory are still reported: it is not the device's.
 cudaError_t cudaHostRegister(void* address, std::size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void* address);
 cudaError_t cudaMallocManaged(void** address, std::size_t bytes,
@@ -74,6 +73,10 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width, std::size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent);
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy);
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream = nullptr);
+cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent);
 cudaError_t cudaMemset(void* address, int value, std::size_t bytes);
 cudaError_t cudaMemsetAsync(void* address, int value, std::size_t bytes,
                             cudaStream_t stream = nullptr);

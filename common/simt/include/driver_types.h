@@ -77,6 +77,36 @@ enum cudaMemoryType {
   cudaMemoryTypeDevice = 2,
   cudaMemoryTypeManaged = 3
 };
+// Boxes of pitched memory. Arrays (cudaArray_t) are not here: they serve textures.
+struct cudaExtent {
+  std::size_t width, height, depth;  ///< bytes, rows, slices
+};
+struct cudaPos {
+  std::size_t x, y, z;
+};
+struct cudaPitchedPtr {
+  void* ptr;
+  std::size_t pitch, xsize, ysize;
+};
+struct cudaMemcpy3DParms {
+  struct cudaArray* srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  struct cudaArray* dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
+inline cudaExtent make_cudaExtent(std::size_t width, std::size_t height, std::size_t depth) {
+  return {width, height, depth};
+}
+inline cudaPos make_cudaPos(std::size_t x, std::size_t y, std::size_t z) { return {x, y, z}; }
+inline cudaPitchedPtr make_cudaPitchedPtr(void* p, std::size_t pitch, std::size_t width,
+                                          std::size_t height) {
+  return {p, pitch, width, height};
+}
+
 struct cudaPointerAttributes {
   cudaMemoryType type;
   int device;

@@ -42,11 +42,11 @@
 #endif
 
 /// Behind the structures of a kernel's file (structures.py): how a GPU copies them.
-#define SIMT_TYPE(T) SIMT_TYPE_OF(sizeof(T), alignof(T))
-#define SIMT_TYPE_OF(bytes, alignment) SIMT_TYPE_AT(bytes, alignment, __COUNTER__)
-#define SIMT_TYPE_AT(bytes, alignment, number) SIMT_TYPE_NAMED(bytes, alignment, number)
-#define SIMT_TYPE_NAMED(bytes, alignment, number) \
-  static const ::simt::KnownType simt_type_##number(bytes, alignment);
+#define SIMT_TYPE(T) SIMT_TYPE_AT(::simt::known_type<T>(), __COUNTER__)
+#define SIMT_TYPE_OF(bytes, alignment) \
+  SIMT_TYPE_AT(::simt::KnownType(bytes, alignment), __COUNTER__)
+#define SIMT_TYPE_AT(known, number) SIMT_TYPE_NAMED(known, number)
+#define SIMT_TYPE_NAMED(known, number) static const ::simt::KnownType simt_type_##number = known;
 
 /// Before each of them, 256 bytes that nobody may touch.
 #define SIMT_GAP(section, text) \

@@ -96,6 +96,33 @@ inline double scaled_erfc(double x) {
   for (int k = 30; k > 0; --k) fraction = x + 0.5 * k / fraction;
   return 1 / (fraction * std::sqrt(pi));
 }
+/// What erf() has the value y for, |y| <= 0.5: Halley's method from the slope at 0.
+inline double inverse_erf_of_small(double y) {
+  double x = std::sqrt(pi) / 2 * y;
+  for (int step = 0; step < 4; ++step) {
+    const double error = std::erf(x) - y;
+    x -= error / (2 / std::sqrt(pi) * std::exp(-x * x) + x * error);
+  }
+  return x;
+}
+/// What erfc() has the value y for: a rational approximation of the normal distribution's quantile
+/// (Abramowitz and Stegun, 26.2.22), then three steps by Halley's method.
+inline double inverse_erfc(double y) {
+  if (!(y >= 0 && y <= 2)) return std::nan("");
+  if (y == 0 || y == 2) return y == 0 ? INFINITY : -INFINITY;
+  if (y >= 0.5 && y <= 1.5) return inverse_erf_of_small(1 - y);
+  const double tail = y < 1 ? y : 2 - y, t = std::sqrt(-2 * std::log(tail / 2));
+  double x = (t - (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t))) / std::sqrt(2.0);
+  for (int step = 0; step < 3; ++step) {
+    const double error = std::erfc(x) - tail;
+    x += error / (2 / std::sqrt(pi) * std::exp(-x * x) - x * error);
+  }
+  return y < 1 ? x : -x;
+}
+inline double inverse_erf(double y) {
+  if (std::fabs(y) <= 0.5) return inverse_erf_of_small(y);
+  return y > 0 ? inverse_erfc(1 - y) : -inverse_erfc(1 + y);
+}
 }  // namespace simt
 
 /// One formula, computed in double for float.
@@ -112,6 +139,9 @@ SIMT_MATH1(sinpi, simt::sin_pi(x))
 SIMT_MATH1(cospi, simt::cos_pi(x))
 SIMT_MATH1(erfcx, simt::scaled_erfc(x))
 SIMT_MATH1(normcdf, 0.5 * std::erfc(-x / std::sqrt(2.0)))
+SIMT_MATH1(erfinv, simt::inverse_erf(x))
+SIMT_MATH1(erfcinv, simt::inverse_erfc(x))
+SIMT_MATH1(normcdfinv, -std::sqrt(2.0) * simt::inverse_erfc(2 * x))
 #undef SIMT_MATH1
 #define SIMT_MATH(name, doubles, floats, formula)     \
   SIMT_INLINE double name doubles { return formula; } \

@@ -1,0 +1,91 @@
+// Addresses that a kernel, or the host, may not use.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "engine.hpp"
+#include "errors.hpp"
+
+namespace simt {
+
+namespace {
+
+/// Has the system given memory to this address?
+bool is_mapped(std::uintptr_t address) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  return msync(reinterpret_cast<void*>(address / page * page), 1, MS_ASYNC) == 0;
+}
+
+bool is_my_window(const Thread& thread, std::uintptr_t address) {
+  return address - reinterpret_cast<std::uintptr_t>(thread.block->memory) < window_bytes;
+}
+
+}  // namespace
+
+const char* does(Access kind) {
+  return kind == Access::load ? "reads" : kind == Access::store ? "writes" : "updates";
+}
+
+void bad_address(const Thread& thread, const char* finding, std::uintptr_t address,
+                 std::size_t bytes, Access kind, ProgramCounter pc) {
+  const Unobserved unobserved;
+  char around[300];
+  if (describe_address(address, around, sizeof around) && std::string(finding) == "bounds") {
+    finding = "lifetime";
+  }
+  const std::string place =
+      is_my_window(thread, address) ? describe_shared(*thread.block, address) : std::string(around);
+  find(finding, *thread.block->grid,
+       name_of(thread) + " " + does(kind) + " " + std::to_string(bytes) + " byte(s) at " +
+           source_line(pc).text() + ": " + place,
+       pc, 0);
+  abandon(*thread.block->grid, error_illegal_address);
+}
+
+void check_elsewhere(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
+                     ProgramCounter pc) {
+  if (kind == Access::load &&
+      (is_constant(address, bytes) || address - ranges.tables < ranges.tables_bytes)) {
+    return;
+  }
+  if (host_may_use(reinterpret_cast<void*>(address))) return;  // cudaHostRegister()
+  const Body& body = thread.block->grid->body;
+  if (address - reinterpret_cast<std::uintptr_t>(body.arguments) < body.bytes) return;
+  const auto self = reinterpret_cast<std::uintptr_t>(&current_thread);  // other thread-locals
+  if (address - (self - 65536) < 131072) return;
+  const bool constant = address - ranges.constants < ranges.constants_bytes;
+  const bool host = address >= 4096 && !constant && is_mapped(address);
+  bad_address(thread, host ? "host memory" : "bounds", address, bytes, kind, pc);
+}
+
+bool in_my_cluster(const Thread& thread, std::uintptr_t address) {
+  for (const auto& block : thread.block->gang->blocks) {
+    if (block->cluster == thread.block->cluster &&
+        address - reinterpret_cast<std::uintptr_t>(block->memory) < window_bytes) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void check_host_access(std::uintptr_t address, std::size_t bytes, Access kind, ProgramCounter pc) {
+  if (!checking || current_thread != nullptr || host_may_use(reinterpret_cast<void*>(address)))
+    return;
+  void* base = nullptr;
+  std::size_t size = 0;
+  std::string what = "a variable of the device; use cudaMemcpyToSymbol() or cudaMemcpyFromSymbol()";
+  if (allocation_of(reinterpret_cast<void*>(address), &base, &size)) {
+    what = "byte " + std::to_string(address - reinterpret_cast<std::uintptr_t>(base)) +
+           " of an allocation of " + std::to_string(size) +
+           " bytes on the device; use cudaMemcpy(), a GPU's host ends here";
+  } else if (address - ranges.heap < ranges.heap_bytes) {
+    what = "device memory that is not allocated";
+  }
+  find("host access", "the host",
+       std::string(does(kind)) + " " + std::to_string(bytes) + " byte(s) at " +
+           source_line(pc).text() + ": " + what,
+       pc, 0);
+}
+
+}  // namespace simt
