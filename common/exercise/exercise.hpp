@@ -13,9 +13,12 @@
 
 namespace course {
 
+/// Which exercise this program is for: 3 for 3_name.cu. Each program's build defines it.
+extern const int exercise_number;
+
 struct Exercise {
   std::string chapter;
-  int number = 0;
+  int number = exercise_number;
   MakeProblem make;
   Version yours, compared;       ///< the learner's version, and the one it is compared with
   std::vector<Size> test_sizes;  ///< checked, in order

@@ -26,11 +26,10 @@ static std::unique_ptr<course::Problem> largest(const course::Size& size, std::u
 int main(int argc, char** argv) {
   course::Exercise exercise;
   exercise.chapter = "02_reduction";
-  exercise.number = EXERCISE;
   exercise.size = {{{"n", std::int64_t{1} << 28}}};
   std::vector<std::int64_t> sizes = {0,   1,   2,   3,    31,   32,    33,
                                      255, 256, 257, 1024, 1025, 65537, 1000003};
-  if (EXERCISE == 1) {
+  if (exercise.number == 1) {
     sizes = {256, 257, 65536, 65537, 1000003, 16, 13, 2, 1, 0};
     exercise.make = largest;
     exercise.yours = course::row("yours", "your version", exercise::maximum);
@@ -40,13 +39,13 @@ int main(int argc, char** argv) {
     exercise.make = course::make_problem<Sum<float>>();
     exercise.yours = course::row("yours", "your version", exercise::sum);
   }
-  if (EXERCISE == 2) {
+  if (exercise.number == 2) {
     exercise.compared = course::row("07_warp_shuffle", "shuffles for the tree", warp_shuffle::sum);
     // One, between the sums of the warps and the warp that adds them up. A tree of 1024 threads in
     // shared memory takes one before each of its 10 steps, or more.
     exercise.most.barriers_per_block = 1;
   }
-  if (EXERCISE == 3) {
+  if (exercise.number == 3) {
     exercise.compared = course::row("10_single_pass", "the last block adds up", single_pass::sum);
     // Around a tile, around the size that is measured, and many tiles per block.
     sizes.insert(sizes.end(),

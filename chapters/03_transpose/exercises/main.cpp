@@ -14,7 +14,6 @@ static course::Size matrix(std::int64_t rows, std::int64_t cols) {
 int main(int argc, char** argv) {
   course::Exercise exercise;
   exercise.chapter = "03_transpose";
-  exercise.number = EXERCISE;
   exercise.make = course::make_problem<Transpose<float>>();
   exercise.yours = course::row("yours", "your version", exercise::transpose);
   exercise.compared = course::row("06_padded", "a column more", padded::transpose);
@@ -25,14 +24,14 @@ int main(int argc, char** argv) {
   exercise.size = matrix(16384, 16384);
   // The 32 floats of a warp are 128 bytes; side by side they fill 4 sectors. The last test size is
   // a multiple of 32 both ways, so no row begins inside a sector.
-  if (EXERCISE >= 2) exercise.most.load_sectors = exercise.most.store_sectors = 4;
-  if (EXERCISE == 2) {
+  if (exercise.number >= 2) exercise.most.load_sectors = exercise.most.store_sectors = 4;
+  if (exercise.number == 2) {
     exercise.compared =
         course::row("05_shared_tile", "tiles in shared memory", shared_tile::transpose);
     exercise.least_ratio = 1.2;
     exercise.most.read_wavefronts = exercise.most.write_wavefronts = 1;  // 32 floats in 32 banks
   }
-  if (EXERCISE == 3) {  // of shared memory nothing is asked: a small conflict hides behind the rest
+  if (exercise.number == 3) {  // of shared memory nothing is asked: a small conflict hides behind the rest
     exercise.least_ratio = 1.1;
     exercise.unseen = "loads in flight";
   }

@@ -1,4 +1,4 @@
-// Exercise 3, solved: three elements per thread, and every load before the first store. The
+// Exercise 6, solved: three elements per thread, and every load before the first store. The
 // compiler may not move a load over a store that could change what it reads, so the order has to be
 // written down.
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
-// Exercise 3: beat a row. Right, but this thread's second element waits for its first: at most 8
-// bytes in flight. ./chapters/run 01 --exercise 3          passes when it is right and at least
+// Exercise 6: beat a row. Right, but this thread's second element waits for its first: at most 8
+// bytes in flight. ./chapters/run 01 --exercise 6          passes when it is right and at least
 // 1.15x as fast as version 02, which only a GPU can tell
 #include <cuda_runtime.h>
 

@@ -1,5 +1,5 @@
-// Exercise 2: fill a gap. A grid of fixed size must add arrays of any length: write the loop.
-// ./chapters/run 01 --exercise 2          passes when it is right and at least 0.9x as fast as
+// Exercise 4: fill a gap. A grid of fixed size must add arrays of any length: write the loop.
+// ./chapters/run 01 --exercise 4          passes when it is right and at least 0.9x as fast as
 // version 02 (GPU), or its accesses are coalesced (CPU backend)
 #include <cuda_runtime.h>
 
