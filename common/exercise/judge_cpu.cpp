@@ -9,11 +9,6 @@
 namespace course {
 namespace {
 
-int passed() {
-  std::printf("PASSED\n");
-  return 0;
-}
-
 /// Counts one launch of the learner's version at the last of its test sizes; shows them if asked.
 /// \returns what it does too much of, or nothing.
 std::string judge_counts(const Exercise& exercise, const Options& options) {

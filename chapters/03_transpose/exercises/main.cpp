@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
     exercise.least_ratio = 1.2;
     exercise.most.read_wavefronts = exercise.most.write_wavefronts = 1;  // 32 floats in 32 banks
   }
-  if (exercise.number == 3) {  // of shared memory nothing is asked: a small conflict hides behind the rest
+  if (exercise.number ==
+      3) {  // of shared memory nothing is asked: a small conflict hides behind the rest
     exercise.least_ratio = 1.1;
     exercise.unseen = "loads in flight";
   }
