@@ -48,8 +48,8 @@ class Absent(unittest.TestCase):
 
     def test_files(self):
         for name, line in (
-                ("exercises/1_tail.md", "no exercises/1_tail.md"),
-                ("exercises/solution/1_tail.cu", "no exercises/solution/1_tail.cu"),
+                ("exercises/3_tail.md", "no exercises/3_tail.md"),
+                ("exercises/solution/3_tail.cu", "no exercises/solution/3_tail.cu"),
                 ("results/h200.json",
                  "no results/h200.json (nor '<!-- unrecorded -->' in README.md)"),
                 ("versions.cpp", "no versions.cpp")):
