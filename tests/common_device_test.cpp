@@ -225,6 +225,7 @@ TEST(MostCounted, NamesTheFirstFinding) {
   course::Model counts;  // of a kernel of 10 blocks of 64 threads, twice as much as would do
   counts.global_loads = counts.global_stores = {10, 80, 10};
   counts.shared_loads = counts.shared_stores = {20, 40, 20};
+  counts.global_atomics = {40, 40, 40};
   counts.warps = 20;
   counts.barriers = 40;
   counts.parts = {counts};
@@ -247,6 +248,7 @@ TEST(MostCounted, NamesTheFirstFinding) {
   expect(&M::write_wavefronts, 1,
          "bank conflicts: 2 wavefronts per write of shared memory, 1 would do");
   expect(&M::load_requests, 0.25, "0.5 load requests per 32 elements, 0.25 would do");
+  expect(&M::atomic_requests, 1, "2 atomics per 32 elements, 1 would do");
   expect(&M::read_requests, 0.5, "1 reads of shared memory per 32 elements, 0.5 would do");
   expect(&M::bytes_per_element, 4, "it moves 8 bytes per element, 4 would do");
   expect(&M::barriers_per_block, 1, "2 barriers per block, 1 would do");

@@ -44,7 +44,7 @@ double barriers_per_block(const Model& counts) {
 
 bool MostCounted::any() const {
   return load_sectors + store_sectors + read_wavefronts + write_wavefronts + load_requests +
-             read_requests + bytes_per_element + barriers_per_block >
+             atomic_requests + read_requests + bytes_per_element + barriers_per_block >
          0;
 }
 
@@ -60,6 +60,8 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
                   most.write_wavefronts),
       finding("", per_32_elements(counts.global_loads, elements), "load requests per 32 elements",
               most.load_requests),
+      finding("", per_32_elements(counts.global_atomics, elements), "atomics per 32 elements",
+              most.atomic_requests),
       finding("", per_32_elements(counts.shared_loads, elements),
               "reads of shared memory per 32 elements", most.read_requests),
       finding("it moves ", bytes_per_element(counts, elements), "bytes per element",

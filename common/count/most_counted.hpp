@@ -17,8 +17,9 @@ struct MostCounted {
   double load_sectors = 0, store_sectors = 0;
   /// Wavefronts per request to shared memory, for a lane's access of 4 bytes, as above.
   double read_wavefronts = 0, write_wavefronts = 0;
-  /// Loads of global memory and reads of shared memory by a warp, per 32 elements of the problem.
-  double load_requests = 0, read_requests = 0;
+  /// Loads and atomics of global memory and reads of shared memory by a warp, per 32 elements of
+  /// the problem.
+  double load_requests = 0, atomic_requests = 0, read_requests = 0;
   /// Bytes that loads and stores of global memory move, 32 for each sector, per element of the
   /// problem.
   double bytes_per_element = 0;

@@ -41,6 +41,9 @@ int check_and_judge(const Exercise& exercise, const Options& options) {
   if (!exercise.yours.launch) {
     return not_yet("the starter's function is missing from namespace exercise");
   }
+  if (exercise.least_ratio > 0 && !exercise.compared.launch) {
+    throw Error(exercise.compared.id + ", which it is compared with, is not in this program");
+  }
   for (const Size& size : exercise.test_sizes) {
     for (const Input input : {Input::integers, Input::random}) {
       const auto problem = exercise.make(size, options.seed, input);

@@ -1,4 +1,4 @@
-// Exercise 3, solved: a counter that resets itself, so that the stream holds the kernel alone, and
+// Exercise 6, solved: a counter that resets itself, so that the stream holds the kernel alone, and
 // tiles an eighth as large, so that every SM has some at n = 2^20.
 #include <cuda_runtime.h>
 

@@ -1,5 +1,5 @@
-// Exercise 3: beat a row. Version 10's kernel, for float: right, but slow for small arrays.
-//   ./chapters/run 02 --exercise 3          passes when it is right for every n, and at n = 2^20 at
+// Exercise 6: beat a row. Version 10's kernel, for float: right, but slow for small arrays.
+//   ./chapters/run 02 --exercise 6          passes when it is right for every n, and at n = 2^20 at
 // least 1.25x as fast as version 10, which only a GPU can tell
 #include <cuda_runtime.h>
 

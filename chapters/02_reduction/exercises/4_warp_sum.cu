@@ -1,5 +1,5 @@
-// Exercise 2: fill a gap. Version 07 without its two sums: write warp_sum and block_sum.
-//   ./chapters/run 02 --exercise 2          passes when it is right, on the CPU backend also with
+// Exercise 4: fill a gap. Version 07 without its two sums: write warp_sum and block_sum.
+//   ./chapters/run 02 --exercise 4          passes when it is right, on the CPU backend also with
 // one barrier per block; --hint helps
 #include <cuda_runtime.h>
 
