@@ -1,29 +1,25 @@
-// Exercise 2: fill a gap. Version 05 with its bank conflicts, and no room for padding: choose where
-// the elements of a row lie. ./chapters/run 03 --exercise 2          passes when nothing conflicts
-// (CPU backend) or when it is at least 1.2x as fast as version 05 (GPU)
+// Exercise 2: change one number. Right, but each read of a column of the tile conflicts 32 times.
+// ./chapters/run 03 --exercise 2          passes when nothing conflicts (CPU backend) or when it is
+// at least 1.2x as fast as version 05 (GPU)
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
 namespace exercise {
 
-constexpr int tile = 32;  // a block moves tile x tile elements, one per thread
-
-/// Where element `column` of row `row` of the tile lies in s[row]: 0 to 31, each once in a row.
-__device__ int place(int row, int column) {
-  return column;  // FILL ME IN: another place, which depends on the row, too
-}
+constexpr int tile = 32;    // a block moves tile x tile elements, one per thread
+constexpr int padding = 0;  // CHANGE ME: columns of the tile that nobody uses
 
 /// out = in transposed. in: rows x cols, out: cols x rows, both row by row.
 __global__ void transpose_tiles(const float* in, float* out, std::int64_t rows, std::int64_t cols) {
-  __shared__ float s[tile][tile];
+  __shared__ float s[tile][tile + padding];
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   const std::int64_t tiles_across = (cols + tile - 1) / tile;
   const std::int64_t row = blockIdx.x / tiles_across * tile;  // of the tile's first element
   const std::int64_t col = blockIdx.x % tiles_across * tile;
-  if (row + y < rows && col + x < cols) s[y][place(y, x)] = in[(row + y) * cols + col + x];
+  if (row + y < rows && col + x < cols) s[y][x] = in[(row + y) * cols + col + x];
   __syncthreads();  // the tile is complete before anyone reads what another thread stored
-  if (col + y < cols && row + x < rows) out[(col + y) * rows + row + x] = s[x][place(x, y)];
+  if (col + y < cols && row + x < rows) out[(col + y) * rows + row + x] = s[x][y];
 }
 
 /// Transposes rows x cols floats.
