@@ -18,9 +18,8 @@ std::string judge_counts(const Exercise& exercise, const Options& options) {
       counts_during([&] { COURSE_CHECK(exercise.yours.launch(*problem, arrays.arguments())); });
   if (options.model) std::puts(counts.report.c_str());
   if (!counts.exact) std::puts("not every count is exact: docs/cpu_backend.md, Where it works");
-  std::int64_t elements = 1;
-  for (const auto& dimension : problem->size().dimensions) elements *= dimension.second;
-  return too_many(exercise.most, counts, elements);
+  const std::vector<Array> inputs = problem->inputs();
+  return too_many(exercise.most, counts, inputs.empty() ? 0 : inputs[0].count);
 }
 
 }  // namespace

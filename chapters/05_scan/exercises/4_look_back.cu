@@ -1,6 +1,6 @@
-// Exercise 1: mend a bug. Version 10 for floats. The marks tell everybody when a sum is there, and
+// Exercise 4: mend a bug. Version 10 for floats. The marks tell everybody when a sum is there, and
 // still the results are wrong.
-//   ./chapters/run 05 --exercise 1          builds, checks and times it; --hint helps
+//   ./chapters/run 05 --exercise 4          builds, checks and times it; --hint helps
 #include <cuda_runtime.h>
 
 #include <cstddef>

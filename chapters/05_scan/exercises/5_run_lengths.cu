@@ -1,5 +1,5 @@
-// Exercise 2: fill a gap. Run lengths by a scan: three small kernels around version 08.
-//   ./chapters/run 05 --exercise 2          passes when it is right; --hint helps
+// Exercise 5: fill a gap. Run lengths by a scan: three small kernels around version 08.
+//   ./chapters/run 05 --exercise 5          passes when it is right; --hint helps
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Exercise 2, solved.
+// Exercise 5, solved.
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Exercise 1, solved: mark and sum share a word, so that nobody sees the one without the other, or
+// Exercise 4, solved: mark and sum share a word, so that nobody sees the one without the other, or
 // one with another's sum.
 #include <cuda_runtime.h>
 
