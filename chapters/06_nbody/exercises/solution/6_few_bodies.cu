@@ -1,4 +1,4 @@
-// Exercise 3, solved: a block has 32 bodies, one per lane, and its 16 warps share out
+// Exercise 6, solved: a block has 32 bodies, one per lane, and its 16 warps share out
 // the bodies j. Their sums meet in shared memory, in a fixed order: the same bits in every run.
 // Eight times as many blocks as version 04 has, 128 at n = 4096, with 16 warps each.
 #include <cuda_runtime.h>

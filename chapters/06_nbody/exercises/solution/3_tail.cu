@@ -1,4 +1,4 @@
-// Exercise 1, solved: what fills up the last tile has no mass. The places stay as they were; they
+// Exercise 3, solved: what fills up the last tile has no mass. The places stay as they were; they
 // do not matter.
 #include <cuda_runtime.h>
 

@@ -1,6 +1,6 @@
-// Exercise 1: mend a bug. Version 05 with another way to fill the last tile: right for some numbers
+// Exercise 3: mend a bug. Version 05 with another way to fill the last tile: right for some numbers
 // of bodies, wrong for most.
-//   ./chapters/run 06 --exercise 1          builds, checks and times it; --hint helps
+//   ./chapters/run 06 --exercise 3          builds, checks and times it; --hint helps
 #include <cuda_runtime.h>
 
 #include <algorithm>
