@@ -18,6 +18,14 @@
 #include "program/report.hpp"
 #include "program/run.hpp"
 
+#ifdef SIMT
+/// What a chapter's build generates from its results.
+const course::Record& course::recorded() {
+  static const Record record = {"NVIDIA X", "2026-01-01", "abc1234", {{"sequence", "v", 0, 4321}}};
+  return record;
+}
+#endif
+
 namespace {
 
 constexpr Input families[] = {Input::random,    Input::integers,   Input::equal,
@@ -191,6 +199,20 @@ TEST(Table, AFailureEndsItsLineHoweverLong) {
 }
 
 #ifdef SIMT
+TEST(ModelTable, HidesWhatWasRecordedFromThoseWhoGuess) {
+  Study study;
+  study.name = "sequence";
+  course::Result result;
+  for (const bool hide : {false, true}) {
+    result.version = "v";
+    EXPECT_EQ(has(course::model_row(study, result, hide), "4321"), !hide);
+    EXPECT_EQ(has(course::model_row(study, result, hide), "?"), hide);
+    EXPECT_EQ(has(course::model_footer(true, hide), "--hide-recorded"), hide);
+    result.version = "unrecorded";
+    EXPECT_FALSE(has(course::model_row(study, result, hide), "?"));
+  }
+}
+
 TEST(ModelTable, LinesFitEightyColumns) {
   Study study;
   course::Result result;

@@ -414,6 +414,10 @@ int run_studies(const Chapter& chapter, const Options& options, const std::vecto
   if (options.model) {
     throw Error("--model counts on the CPU backend: chapters/run --backend cpu NN -- --model", 2);
   }
+  if (options.hide_recorded) {
+    throw Error("--hide-recorded is for the table of the CPU backend: chapters/run --backend cpu",
+                2);
+  }
   return ChapterRun(chapter, options).run(studies);
 }
 

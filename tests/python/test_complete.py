@@ -74,6 +74,18 @@ class Absent(unittest.TestCase):
         self.edit("README.md", "| [01](", "| [1](")
         self.expect(f"{NAME}: no row of the table in the front page, README.md, leads to it")
 
+    def test_pages_of_exercises(self):
+        self.edit(f"chapters/{NAME}/exercises/3_tail.md", "(15 minutes)", "")
+        self.edit(f"chapters/{NAME}/README.md", "(exercises/2_two_each.md)", "(more.md)")
+        self.expect(f"{NAME}: README.md does not lead to exercises/2_two_each.md",
+                    f"{NAME}: exercises/3_tail.md does not begin with "
+                    "'# Exercise N: title (M minutes)'")
+
+    def test_six_exercises(self):
+        for file in (self.root / "chapters/00_first_steps/exercises").rglob("6_*"):
+            file.unlink()
+        self.expect("00_first_steps: 5 exercises: there should be 6")
+
     def test_exercises_mutants_and_tests(self):
         shutil.rmtree(self.chapter / "exercises")
         (self.root / "tests/mutants/01.json").write_text('{"mutants": []}')

@@ -1,6 +1,6 @@
 // Exercise 5: beat a row. Version 04, and right; but each body that a warp reads from its tile
-// serves 32 interactions only. ./chapters/run 06 --exercise 5          passes when half as many reads
-// are enough (CPU backend) or when it is at least 1.03x as fast as version 04 (GPU)
+// serves 32 interactions only. ./chapters/run 06 --exercise 5          passes when half as many
+// reads are enough (CPU backend) or when it is at least 1.03x as fast as version 04 (GPU)
 #include <cuda_runtime.h>
 
 #include <algorithm>
