@@ -1,4 +1,4 @@
-// Exercise 6, solved: version 13. A tile in which a segment begins knows all that is needed behind
+// Exercise 7, solved: version 13. A tile in which a segment begins knows all that is needed behind
 // it, whatever comes before: it publishes of_all at once. So the look-back knows nothing of
 // segments. In a warp a ballot says where each lane's segment begins, and a step that would reach
 // beyond that adds nothing: one shuffle a step, as without segments.

@@ -1,10 +1,10 @@
-// Exercise 4: mend a bug. Version 10 for floats. The marks tell everybody when a sum is there, and
-// still the results are wrong.
-//   ./chapters/run 05 --exercise 4          builds, checks and times it; --hint helps
+// Exercise 5, solved: mark and sum share a word, so that nobody sees the one without the other, or
+// one with another's sum.
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <cuda/atomic>
 
 namespace exercise {
@@ -14,35 +14,39 @@ constexpr int warps = block_size / 32;
 constexpr int rows = 8;                  // of 32 elements that a warp scans, one after the other
 constexpr int tile = block_size * rows;  // elements
 
-using Shared = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
+/// What blocks hand to each other: a sum, and in the same word what it is.
+using Word = std::uint64_t;
+using Shared = cuda::atomic_ref<Word, cuda::thread_scope_device>;
 enum Mark : unsigned { nothing, of_tile, of_all };  // the sum of one tile, or of all up to its end
 
-/// What blocks hand to each other: for each tile a sum, and a mark that says what it is.
-struct Tiles {
-  unsigned* marks;
-  float* sums;
-};
+__device__ void publish(Word* words, int number, Mark mark, float sum) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &sum, sizeof bits);
+  Shared(words[number]).store(Word{mark} << 32 | bits, cuda::memory_order_relaxed);
+}
 
-__device__ void publish(Tiles tiles, int number, Mark mark, float sum) {
-  tiles.sums[number] = sum;
-  Shared(tiles.marks[number]).store(mark, cuda::memory_order_relaxed);
+__device__ float sum_in(Word word) {
+  const auto bits = static_cast<std::uint32_t>(word);
+  float sum;
+  std::memcpy(&sum, &bits, sizeof sum);
+  return sum;
 }
 
 /// All lanes get the sum of all tiles before tile `number`: of 32 tiles at once, the nearest at
 /// lane 0, until one knows the sum of all before it. All lanes of a warp must call.
-__device__ float look_back(Tiles tiles, int number) {
+__device__ float look_back(Word* words, int number) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   float before = 0;
   for (int nearest = number - 1;; nearest -= 32) {
     const int seen = nearest - lane;
-    unsigned mark = seen >= 0 ? nothing : of_all;  // before tile 0 comes nothing
+    Word word = seen >= 0 ? Word{nothing} : Word{of_all} << 32;  // before tile 0 comes nothing
     unsigned known, needed;
     do {
-      if (mark == nothing) mark = Shared(tiles.marks[seen]).load(cuda::memory_order_relaxed);
-      known = __ballot_sync(0xffffffffu, mark == of_all);
+      if (word >> 32 == nothing) word = Shared(words[seen]).load(cuda::memory_order_relaxed);
+      known = __ballot_sync(0xffffffffu, word >> 32 == of_all);
       needed = known != 0 ? known ^ (known - 1) : 0xffffffffu;  // the lanes up to the first of them
-    } while ((__ballot_sync(0xffffffffu, mark == nothing) & needed) != 0);
-    float sum = seen >= 0 && (needed >> lane & 1) != 0 ? tiles.sums[seen] : 0.0f;
+    } while ((__ballot_sync(0xffffffffu, word >> 32 == nothing) & needed) != 0);
+    float sum = (needed >> lane & 1) != 0 ? sum_in(word) : 0.0f;
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
     before += sum;
     if (known != 0) return before;
@@ -85,10 +89,10 @@ __device__ float block_scan(float (&x)[rows]) {
   return s[warps - 1];
 }
 
-/// tiles: all marks are zero (nothing). Tiles are numbered as blocks start, so
+/// words: one for each tile, all zero. Tiles are numbered as blocks start, so
 /// that nobody waits for a block that has not started.
 __global__ void __launch_bounds__(block_size)
-    scan_tiles(const float* in, float* out, unsigned* next, Tiles tiles, std::int64_t n) {
+    scan_tiles(const float* in, float* out, unsigned* next, Word* words, std::int64_t n) {
   __shared__ unsigned number_of_block;
   __shared__ float before_of_block;
   if (threadIdx.x == 0) number_of_block = atomicAdd(next, 1u);
@@ -101,10 +105,10 @@ __global__ void __launch_bounds__(block_size)
   for (int r = 0; r < rows; ++r) x[r] = first + r * 32 < n ? in[first + r * 32] : 0.0f;
   const float sum = block_scan(x);
   if (threadIdx.x < 32) {
-    if (threadIdx.x == 0) publish(tiles, number, number > 0 ? of_tile : of_all, sum);
-    const float before = number > 0 ? look_back(tiles, number) : 0.0f;
+    if (threadIdx.x == 0) publish(words, number, number > 0 ? of_tile : of_all, sum);
+    const float before = number > 0 ? look_back(words, number) : 0.0f;
     if (threadIdx.x == 0) {
-      if (number > 0) publish(tiles, number, of_all, before + sum);
+      if (number > 0) publish(words, number, of_all, before + sum);
       before_of_block = before;
     }
   }
@@ -120,7 +124,7 @@ __global__ void __launch_bounds__(block_size)
 cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                       std::int64_t n, cudaStream_t stream) {
   const std::int64_t tiles = (n + tile - 1) / tile;
-  const std::size_t needed = static_cast<std::size_t>(1 + 2 * tiles) * sizeof(unsigned);
+  const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
@@ -129,10 +133,8 @@ cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float
   if (n == 0) return cudaSuccess;
   if (cudaError_t error = cudaMemsetAsync(workspace, 0, needed, stream)) return error;
   unsigned* const next = static_cast<unsigned*>(workspace);
-  unsigned* const marks = next + 1;
-  float* const sums = reinterpret_cast<float*>(marks + tiles);
-  scan_tiles<<<static_cast<unsigned>(tiles), block_size, 0, stream>>>(in, out, next,
-                                                                      Tiles{marks, sums}, n);
+  Word* const words = static_cast<Word*>(workspace) + 1;
+  scan_tiles<<<static_cast<unsigned>(tiles), block_size, 0, stream>>>(in, out, next, words, n);
   return cudaGetLastError();
 }
 

@@ -1,5 +1,5 @@
-// Exercise 6: beat a row. Right, and slow: as many scans as there are segments, all in one go.
-//   ./chapters/run 05 --exercise 6          builds, checks and times it; --hint helps
+// Exercise 7: beat a row. Right, and slow: as many scans as there are segments, all in one go.
+//   ./chapters/run 05 --exercise 7          builds, checks and times it; --hint helps
 #include <cuda_runtime.h>
 
 #include <cstddef>
