@@ -6,32 +6,27 @@
 
 namespace exercise {
 
-constexpr int block_size = 1024;
-
-/// Thread t gets the sum of x of threads 0 to t; all threads of the block must call.
-__device__ unsigned block_scan(unsigned x) {
-  __shared__ unsigned s[block_size];
-  const int t = static_cast<int>(threadIdx.x);
-  s[t] = x;
-  __syncthreads();
-  for (int step = 1; step < block_size; step *= 2) {
-    if (t >= step) s[t] += s[t - step];
-    __syncthreads();
-  }
-  return s[t];
-}
+constexpr int block_size = 256;
+constexpr int most = 4 * block_size;  // elements, four per thread
 
 /// out[i] = in[0] + ... + in[i], modulo 2^32.
 __global__ void scan_block(const unsigned* in, unsigned* out, int n) {
+  __shared__ unsigned s[most];
   const int t = static_cast<int>(threadIdx.x);
-  const unsigned x = t < n ? in[t] : 0;
-  const unsigned upto = block_scan(x);
-  if (t < n) out[t] = upto;
+  for (int i = t; i < most; i += block_size) s[i] = i < n ? in[i] : 0;
+  __syncthreads();
+  for (int step = 1; step < most; step *= 2) {
+    for (int i = t; i < most; i += block_size) {
+      if (i >= step) s[i] += s[i - step];
+    }
+    __syncthreads();
+  }
+  for (int i = t; i < n; i += block_size) out[i] = s[i];
 }
 
 /// Scans up to 1024 elements with one block.
 cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t stream) {
-  if (n < 0 || n > block_size) return cudaErrorInvalidValue;
+  if (n < 0 || n > most) return cudaErrorInvalidValue;
   scan_block<<<1, block_size, 0, stream>>>(in, out, static_cast<int>(n));
   return cudaGetLastError();
 }
