@@ -18,6 +18,14 @@
 #include "program/report.hpp"
 #include "program/run.hpp"
 
+#ifdef SIMT
+/// What a chapter's build generates from its results.
+const course::Record& course::recorded() {
+  static const Record record = {"NVIDIA X", "2026-01-01", "abc1234", {{"sequence", "v", 0, 4321}}};
+  return record;
+}
+#endif
+
 namespace {
 
 constexpr Input families[] = {Input::random,    Input::integers,   Input::equal,
@@ -70,7 +78,12 @@ TEST(Check, EvaluatesTheCallOnce) {
 TEST(Check, HintsSayWhatToDo) {
   EXPECT_TRUE(has(course::describe(cudaErrorMemoryAllocation), "--size"));
   EXPECT_TRUE(has(course::describe(cudaErrorNoKernelImageForDevice), "architecture"));
+#ifdef SIMT  // its checkers have looked already
+  EXPECT_TRUE(has(course::describe(cudaErrorIllegalAddress), "a line that begins with 'simt:'"));
+  EXPECT_FALSE(has(course::describe(cudaErrorLaunchTimeout), "display"));
+#else
   EXPECT_TRUE(has(course::describe(cudaErrorIllegalAddress), "compute-sanitizer"));
+#endif
   EXPECT_TRUE(has(course::describe(cudaErrorNoDevice), "doctor"));
   const std::string plain = course::describe(cudaErrorNotReady);
   EXPECT_TRUE(has(plain, "cudaErrorNotReady (")) << plain;
@@ -186,6 +199,20 @@ TEST(Table, AFailureEndsItsLineHoweverLong) {
 }
 
 #ifdef SIMT
+TEST(ModelTable, HidesWhatWasRecordedFromThoseWhoGuess) {
+  Study study;
+  study.name = "sequence";
+  course::Result result;
+  for (const bool hide : {false, true}) {
+    result.version = "v";
+    EXPECT_EQ(has(course::model_row(study, result, hide), "4321"), !hide);
+    EXPECT_EQ(has(course::model_row(study, result, hide), "?"), hide);
+    EXPECT_EQ(has(course::model_footer(true, hide), "--hide-recorded"), hide);
+    result.version = "unrecorded";
+    EXPECT_FALSE(has(course::model_row(study, result, hide), "?"));
+  }
+}
+
 TEST(ModelTable, LinesFitEightyColumns) {
   Study study;
   course::Result result;
@@ -220,6 +247,7 @@ TEST(MostCounted, NamesTheFirstFinding) {
   course::Model counts;  // of a kernel of 10 blocks of 64 threads, twice as much as would do
   counts.global_loads = counts.global_stores = {10, 80, 10};
   counts.shared_loads = counts.shared_stores = {20, 40, 20};
+  counts.global_atomics = {40, 40, 40};
   counts.warps = 20;
   counts.barriers = 40;
   counts.parts = {counts};
@@ -241,6 +269,9 @@ TEST(MostCounted, NamesTheFirstFinding) {
          "bank conflicts: 2 wavefronts per read of shared memory, 1 would do");
   expect(&M::write_wavefronts, 1,
          "bank conflicts: 2 wavefronts per write of shared memory, 1 would do");
+  expect(&M::load_requests, 0.25, "0.5 load requests per 32 elements, 0.25 would do");
+  expect(&M::atomic_requests, 1, "2 atomics per 32 elements, 1 would do");
+  expect(&M::read_requests, 0.5, "1 reads of shared memory per 32 elements, 0.5 would do");
   expect(&M::bytes_per_element, 4, "it moves 8 bytes per element, 4 would do");
   expect(&M::barriers_per_block, 1, "2 barriers per block, 1 would do");
 }

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   std::printf("host:   launching 2 blocks of 4 threads\n");
   hello<<<2, 4>>>();
   CHECK(cudaGetLastError());  // a launch returns nothing, so ask whether it was accepted
-  std::printf("host:   the launch has returned, the GPU may not even have begun\n");
+  std::printf("host:   the launch has returned; nobody has waited for the GPU yet\n");
 
   if (no_sync) {
     std::printf("host:   leaving without waiting\n");

@@ -164,8 +164,8 @@ const Case cases[] = {
      "with CUDA_LAUNCH_BLOCKING=1 each launch waits for its kernel: the culprit reports it",
      "find the launch with it, then unset it: it forbids all overlap"},
     {"out_of_bounds", cudaErrorIllegalAddress, out_of_bounds,
-     "the GPU notices only addresses that no allocation is near",
-     "guard with if (i < n); run compute-sanitizer, which sees the first one too"},
+     "a GPU notices only addresses that no allocation is near; the CPU backend sees each one",
+     "guard with if (i < n); on a GPU compute-sanitizer sees the first one, too"},
     {"sticky", cudaErrorIllegalAddress, sticky,
      "after a crashed kernel every call of the process fails; a refused launch is forgotten",
      "end the process: no CUDA call can repair it"},
@@ -181,7 +181,7 @@ const Case cases[] = {
      "the GPU cannot follow a pointer from malloc, new or std::vector",
      "cudaMalloc and cudaMemcpy; pointer names that say where they point"},
     {"device_assert", cudaErrorAssert, device_assert,
-     "an assert() in a kernel was false: the GPU printed its file, line, block and thread",
+     "an assert() in a kernel was false; its file, line, block and thread were printed",
      "mend what it names; the error sticks, so this process is over"},
 };
 

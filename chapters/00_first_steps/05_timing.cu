@@ -123,6 +123,10 @@ int read_n(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const int n = read_n(argc, argv);
+#ifdef SIMT  // the course's CPU backend, whose times would be the CPU's
+  std::fprintf(stderr, "05_timing: the CPU backend has nothing to time: it needs a GPU\n");
+  return 3;
+#endif
   int gpus = 0, l2_bytes = 0;
   CHECK(cudaGetDeviceCount(&gpus));  // without a GPU the program ends here
   CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0));

@@ -152,7 +152,8 @@ Outcome verify_results(const Version& version, const Problem& problem, const Dev
   return {Outcome::passed, ""};
 }
 
-/// What the CPU backend's checkers saw since the last call.
+}  // namespace
+
 std::vector<Finding> take_findings() {
   std::vector<Finding> findings;
 #ifdef SIMT
@@ -160,8 +161,6 @@ std::vector<Finding> take_findings() {
 #endif
   return findings;
 }
-
-}  // namespace
 
 Outcome verify(const Version& version, const Problem& problem, const Device& device, bool strict) {
   Outcome outcome = verify_results(version, problem, device);

@@ -54,6 +54,9 @@ struct Outcome {
 /// What a launcher's error means for the version: "not written yet", or the error described.
 std::string failure_text(cudaError_t error);
 
+/// What the CPU backend's checkers saw since the last call; nothing on a GPU.
+std::vector<Finding> take_findings();
+
 /// Why a version cannot run here: "needs compute capability 9.0", "did not compile", ...; empty if
 /// it can.
 std::string missing(const Version& version, const Problem& problem, const Device& device);

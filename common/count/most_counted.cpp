@@ -26,6 +26,10 @@ double bytes_per_element(const Model& counts, std::int64_t elements) {
   return elements == 0 ? 0 : 32 * sectors / static_cast<double>(elements);
 }
 
+double per_32_elements(const Requests& r, std::int64_t elements) {
+  return elements == 0 ? 0 : 32 * static_cast<double>(r.requests) / static_cast<double>(elements);
+}
+
 /// Each warp of a block counts its own barriers, so a warp's are the block's.
 double barriers_per_block(const Model& counts) {
   double most = 0;
@@ -39,8 +43,8 @@ double barriers_per_block(const Model& counts) {
 }  // namespace
 
 bool MostCounted::any() const {
-  return load_sectors + store_sectors + read_wavefronts + write_wavefronts + bytes_per_element +
-             barriers_per_block >
+  return load_sectors + store_sectors + read_wavefronts + write_wavefronts + load_requests +
+             atomic_requests + read_requests + bytes_per_element + barriers_per_block >
          0;
 }
 
@@ -54,6 +58,12 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
                   most.read_wavefronts),
       of_requests("bank conflicts: ", counts.shared_stores, "wavefronts per write of shared memory",
                   most.write_wavefronts),
+      finding("", per_32_elements(counts.global_loads, elements), "load requests per 32 elements",
+              most.load_requests),
+      finding("", per_32_elements(counts.global_atomics, elements), "atomics per 32 elements",
+              most.atomic_requests),
+      finding("", per_32_elements(counts.shared_loads, elements),
+              "reads of shared memory per 32 elements", most.read_requests),
       finding("it moves ", bytes_per_element(counts, elements), "bytes per element",
               most.bytes_per_element),
       finding("", barriers_per_block(counts), "barriers per block", most.barriers_per_block)};

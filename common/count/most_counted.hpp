@@ -17,6 +17,9 @@ struct MostCounted {
   double load_sectors = 0, store_sectors = 0;
   /// Wavefronts per request to shared memory, for a lane's access of 4 bytes, as above.
   double read_wavefronts = 0, write_wavefronts = 0;
+  /// Loads and atomics of global memory and reads of shared memory by a warp, per 32 elements of
+  /// the first input.
+  double load_requests = 0, atomic_requests = 0, read_requests = 0;
   /// Bytes that loads and stores of global memory move, 32 for each sector, per element of the
   /// first input.
   double bytes_per_element = 0;
@@ -27,7 +30,7 @@ struct MostCounted {
 
 /// Empty, or the first finding with what was counted and what would do: "uncoalesced: 32 sectors
 /// per load request, 4 would do". A thousandth too many is an edge of an array, and no finding.
-/// Asynchronous copies are not counted.
+/// Asynchronous copies are not counted. elements: of the first input.
 std::string too_many(const MostCounted& most, const Model& counts, std::int64_t elements);
 
 }  // namespace course

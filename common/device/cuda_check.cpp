@@ -5,13 +5,20 @@
 namespace course {
 namespace {
 
+#ifdef SIMT
+constexpr bool on_cpu = true;  // its checkers have looked already, and said what they saw
+#else
+constexpr bool on_cpu = false;
+#endif
+
 /// What to try first; empty where the runtime's own text says it all.
 const char* hint(cudaError_t error) {
   switch (error) {
     case cudaErrorInvalidConfiguration:
       return "a block has 1 to 1024 threads, a grid at least one block, and shared memory must fit";
     case cudaErrorIllegalAddress:
-      return "a kernel touched memory that is not its own; run it under compute-sanitizer";
+      return on_cpu ? "a line that begins with 'simt:' says which thread did it, and in which line"
+                    : "a kernel touched memory that is not its own; run it under compute-sanitizer";
     case cudaErrorMemoryAllocation:
       return "try a smaller --size, or close other programs on this GPU";
     case cudaErrorNoKernelImageForDevice:
@@ -23,8 +30,9 @@ const char* hint(cudaError_t error) {
     case cudaErrorInvalidDevice:
       return "--device counts from 0; nvidia-smi -L lists the devices";
     case cudaErrorLaunchTimeout:
-      return "a GPU that also drives a display stops kernels after some seconds; try a smaller "
-             "--size";
+      return on_cpu ? "a line that begins with 'simt:' says which threads wait, and what for"
+                    : "a GPU that also drives a display stops kernels after some seconds; try a "
+                      "smaller --size";
     case cudaErrorLaunchOutOfResources:
       return "too many registers or too much shared memory for this block size";
     case cudaErrorAssert:

@@ -2,6 +2,7 @@
 /// \file
 /// The program behind an exercise of a chapter.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,18 @@
 
 namespace course {
 
+/// Which exercise this program is for: 3 for 3_name.cu. Each program's build defines it.
+extern const int exercise_number;
+
 struct Exercise {
   std::string chapter;
-  int number = 0;
+  int number = exercise_number;
+  /// For an exercise that is no launcher on a problem: what is wrong with it, or nothing. If set,
+  /// it alone judges; what the CPU backend's checkers find counts, too.
+  std::function<std::string()> judge;
   MakeProblem make;
-  Version yours, compared;       ///< the learner's version, and the one it is compared with
+  /// The learner's version, and the one it is compared with; where nothing is, results decide.
+  Version yours, compared;
   std::vector<Size> test_sizes;  ///< checked, in order
   Size size;                     ///< measured
   /// On a GPU: yours must reach this many times the other's rate. 0: no rate is asked.
@@ -39,6 +47,7 @@ int run_exercise(int argc, char** argv, const Exercise& exercise);
 
 /// Its parts. Each backend links its own judge_speed().
 int not_yet(const std::string& why);
+int passed();
 int judge_speed(const Exercise& exercise, const Options& options, const Device& device);
 
 }  // namespace course

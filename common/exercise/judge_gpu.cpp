@@ -31,6 +31,7 @@ Size size_here(const Exercise& exercise, const Device& device) {
 }  // namespace
 
 int judge_speed(const Exercise& exercise, const Options& options, const Device& device) {
+  if (!exercise.compared.launch) return passed();
   Bench bench(device);
   const auto problem = exercise.make(size_here(exercise, device), options.seed, Input::random);
   auto sets = std::make_shared<Sets>(*problem, device.l2_bytes, bench.stream());
@@ -47,13 +48,15 @@ int judge_speed(const Exercise& exercise, const Options& options, const Device& 
   std::fputs(table_row(study, yours, compared.rate()).c_str(), stdout);
   const double ratio = yours.rate() / compared.rate();
   if (ratio < exercise.least_ratio) {
-    char why[120];
-    std::snprintf(why, sizeof why, "%.2fx of %s, and it takes %.2fx", ratio,
-                  compared.version.c_str(), exercise.least_ratio);
+    // What counts can judge, they judge on any machine; a factor may be out of reach on some GPU.
+    const bool counted = exercise.most.any() && exercise.unseen.empty();
+    char why[160];
+    std::snprintf(why, sizeof why, "%.2fx of %s, and it takes %.2fx%s", ratio,
+                  compared.version.c_str(), exercise.least_ratio,
+                  counted ? " (or few enough counts: --backend cpu)" : "");
     return not_yet(why);
   }
-  std::printf("PASSED\n");
-  return 0;
+  return passed();
 }
 
 }  // namespace course

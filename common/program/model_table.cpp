@@ -58,12 +58,13 @@ std::string model_header(const Study& study, const std::string& unit) {
   return line + std::string(79, '-') + "\n";
 }
 
-std::string model_row(const Study& study, const Result& result) {
+std::string model_row(const Study& study, const Result& result, bool hide) {
   Result shortened = result;  // so that the value of the axis fits behind it
   if (!study.axis.empty())
     shortened.version.resize(std::min<std::size_t>(result.version.size(), 18));
   const std::string name = row_name(study, shortened).substr(0, 25);
-  const std::string rate = recorded_rate(study, result);
+  std::string rate = recorded_rate(study, result);
+  if (hide && rate != "-") rate = "?";
   char line[400];
   if (!result.skipped.empty() && rate == "-") {
     std::snprintf(line, sizeof line, "%-25s %.54s\n", name.c_str(), result.skipped.c_str());
@@ -93,7 +94,7 @@ std::string model_row(const Study& study, const Result& result) {
   return text;
 }
 
-std::string model_footer(bool counted) {
+std::string model_footer(bool counted, bool hide) {
   std::string text;
   if (counted) {
     text =
@@ -103,6 +104,7 @@ std::string model_footer(bool counted) {
   if (recorded) {
     text += std::string("recorded: on ") + recorded().gpu + ", " + recorded().date + ", commit " +
             recorded().commit + ", at full size\n";
+    if (hide) text += "?: guess it; without --hide-recorded it is shown\n";
   }
   return text;
 }

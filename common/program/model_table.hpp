@@ -29,8 +29,9 @@ __attribute__((weak)) const Record& recorded();
 
 /// Lines of at most 80 columns.
 std::string model_header(const Study& study, const std::string& unit);
-std::string model_row(const Study& study, const Result& result);
+/// hide: "?" in place of a recorded rate.
+std::string model_row(const Study& study, const Result& result, bool hide = false);
 /// What the columns mean, if there were counts, and where the recorded rates come from.
-std::string model_footer(bool counted);
+std::string model_footer(bool counted, bool hide = false);
 
 }  // namespace course

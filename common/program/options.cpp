@@ -84,7 +84,8 @@ Options parse_options(int argc, const char* const* argv) {
       return argv[++k];
     };
     const bool is_switch = name == "--help" || name == "--list" || name == "--check" ||
-                           name == "--record" || name == "--model" || name == "--strict";
+                           name == "--record" || name == "--model" || name == "--strict" ||
+                           name == "--hide-recorded";
     if (is_switch && has_inline) bad(name + " takes no value");
     if (name == "--help" || name == "-h") {
       options.help = true;
@@ -128,6 +129,8 @@ Options parse_options(int argc, const char* const* argv) {
       options.model = true;
     } else if (name == "--strict") {
       options.strict = true;
+    } else if (name == "--hide-recorded") {
+      options.hide_recorded = true;
     } else if (name == "--break") {
       bad("--break is an option of chapters/run, which builds the broken version");
     } else {
@@ -148,6 +151,7 @@ std::string usage(const std::string& program) {
          "  --check           check results only, do not measure\n"
          "  --model           CPU backend: the counts of every source line\n"
          "  --strict          CPU backend: findings about order fail a version, too\n"
+         "  --hide-recorded   CPU backend: '?' for the recorded rates, to guess them first\n"
          "  --json FILE       write the results there\n"
          "  --label NAME      a name for this run, kept in the file\n"
          "  --profile N       launch each version N times and do nothing else: run this under a "

@@ -14,6 +14,7 @@ namespace course {
 struct Options {
   bool help = false, list = false, check_only = false, record = false, model = false,
        strict = false;
+  bool hide_recorded = false;        ///< CPU backend: a table to guess from
   std::vector<std::string> only;     ///< version ids, or their numbers without leading zeros
   std::vector<std::string> studies;  ///< empty: "sequence"
   std::vector<std::vector<std::int64_t>>

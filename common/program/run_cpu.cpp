@@ -95,7 +95,7 @@ void CpuRun::run_study(const Study& study) {
       report_.results.push_back(run_version(study, version, size));
       const Result& result = report_.results.back();
       progress_line("");
-      std::fputs(model_row(study, result).c_str(), stdout);
+      std::fputs(model_row(study, result, report_.options.hide_recorded).c_str(), stdout);
       if (report_.options.model && result.model) std::puts(result.model->report.c_str());
       std::fflush(stdout);
       if (broken_) std::printf("    the error sticks, as on a GPU: what follows cannot run\n");
@@ -144,7 +144,7 @@ int CpuRun::run(const std::vector<Study>& studies) {
     if (broken_ || interrupted) break;
   }
   if (!report_.options.check_only) {
-    std::printf("\n%s", model_footer(simt::instrumented()).c_str());
+    std::printf("\n%s", model_footer(simt::instrumented(), report_.options.hide_recorded).c_str());
   }
   return finish_run(chapter_, report_);
 }

@@ -417,6 +417,10 @@ int run_studies(const Chapter& chapter, const Options& options, const std::vecto
   if (options.strict) {
     throw Error("--strict is for the CPU backend: chapters/run --backend cpu NN -- --strict", 2);
   }
+  if (options.hide_recorded) {
+    throw Error("--hide-recorded is for the table of the CPU backend: chapters/run --backend cpu",
+                2);
+  }
   return ChapterRun(chapter, options).run(studies);
 }
 

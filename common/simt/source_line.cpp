@@ -12,8 +12,10 @@
 namespace simt {
 namespace {
 
+/// Of a relative path only what has a name: ccache, told so, makes them all relative.
 std::string engine_folder() {
-  const std::string file = __FILE__;
+  std::string file = __FILE__;
+  while (file.rfind("../", 0) == 0) file.erase(0, 3);
   const auto slash = file.rfind('/');
   return slash == std::string::npos ? "" : file.substr(0, slash + 1);
 }
@@ -28,7 +30,7 @@ std::string program_path() {
 bool is_users(const std::string& file) {
   static const auto& engine = *new std::string(engine_folder());
   return file != "??" && file.rfind("/usr/", 0) != 0 &&
-         (engine.empty() || file.rfind(engine, 0) != 0);
+         (engine.empty() || file.find(engine) == std::string::npos);
 }
 
 /// addr2line prints the innermost inlined function first; the first frame of the user's code is the

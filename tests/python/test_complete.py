@@ -48,8 +48,8 @@ class Absent(unittest.TestCase):
 
     def test_files(self):
         for name, line in (
-                ("exercises/1_tail.md", "no exercises/1_tail.md"),
-                ("exercises/solution/1_tail.cu", "no exercises/solution/1_tail.cu"),
+                ("exercises/3_tail.md", "no exercises/3_tail.md"),
+                ("exercises/solution/3_tail.cu", "no exercises/solution/3_tail.cu"),
                 ("results/h200.json",
                  "no results/h200.json (nor '<!-- unrecorded -->' in README.md)"),
                 ("versions.cpp", "no versions.cpp")):
@@ -73,6 +73,18 @@ class Absent(unittest.TestCase):
     def test_the_front_page(self):
         self.edit("README.md", "| [01](", "| [1](")
         self.expect(f"{NAME}: no row of the table in the front page, README.md, leads to it")
+
+    def test_pages_of_exercises(self):
+        self.edit(f"chapters/{NAME}/exercises/3_tail.md", "(15 minutes)", "")
+        self.edit(f"chapters/{NAME}/README.md", "(exercises/2_two_each.md)", "(more.md)")
+        self.expect(f"{NAME}: README.md does not lead to exercises/2_two_each.md",
+                    f"{NAME}: exercises/3_tail.md does not begin with "
+                    "'# Exercise N: title (M minutes)'")
+
+    def test_six_exercises(self):
+        for file in (self.root / "chapters/00_first_steps/exercises").rglob("6_*"):
+            file.unlink()
+        self.expect("00_first_steps: 5 exercises: there should be 6")
 
     def test_exercises_mutants_and_tests(self):
         shutil.rmtree(self.chapter / "exercises")

@@ -380,8 +380,10 @@ class WithGpu(unittest.TestCase):
         self.assertIn("note: L2 holds much of this data", run("05_timing", "--n", "65536").out)
 
     @unittest.skipUnless(ON_CPU, "on a GPU the whole table is tested")
-    def test_timing_runs(self) -> None:
-        self.assertIn("right: events", self.output("05_timing", "--n", "65536"))
+    def test_timing_is_refused_at_once(self) -> None:
+        done = run("05_timing")
+        self.assertEqual((3, ""), (done.code, done.out))
+        self.assertIn("needs a GPU", done.err)
 
     # 06
     def test_device_facts(self) -> None:

@@ -62,7 +62,8 @@ def target_names():
     names = ["00_first_steps", "01_vector_add", "01_vector_add_test",
              "01_vector_add_mutant_no_guard"]
     return names + demos + ["01_vector_add_exercise_" + file.name[0]
-                    for file in root.glob("chapters/01_vector_add/my/*.cu")]
+                    for file in root.glob("chapters/01_vector_add/my/*.cu")
+                    if (file.parents[1] / "exercises" / file.name).exists()]
 if "-S" in words:
     folder = pathlib.Path(words[words.index("-B") + 1])
     defined = dict(word[2:].split("=", 1) for word in words if word.startswith("-D"))
@@ -88,7 +89,8 @@ broken = [line for line in (folder / "CMakeCache.txt").read_text().splitlines()
 chapter = root / "chapters" / "01_vector_add"
 files = [file for file in chapter.glob("*.cu") if file.stem not in broken]
 if "exercise" in targets[0]:
-    files = list(chapter.glob("my/*.cu"))
+    files = list(chapter.glob("my/%s_*.cu" % targets[0][-1]))
+    files = [file for file in files if (chapter / "exercises" / file.name).exists()]
 if "_walk" in targets[0]:
     files = [chapter / "walk.cu"]
 if "_demo_" in targets[0]:
@@ -193,7 +195,7 @@ class ScriptTest(unittest.TestCase):
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
         for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
-                       "complete", "mutants", "one_file", "pages", "sanitizer", "spent", "steps"):
+                       "complete", "exercises", "mutants", "one_file", "pages", "sanitizer", "spent", "steps"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         self.write("common/plot", PLOT)
         self.write("chapters/00_first_steps/CMakeLists.txt", "")
@@ -548,6 +550,67 @@ class ExerciseTest(ScriptTest):
         expect_after(1, "2/2, 1 needs a GPU")
         expect_after(3, "3/3", patch=GPU)
 
+    def test_list_says_what_is_next(self) -> None:
+        def next_line() -> str:
+            return self.run_script("chapters/run", "--list").splitlines()[-1].partition(": ")[2]
+        self.assertTrue(next_line().endswith("chapters/00_first_steps/README.md"))
+        self.write("chapters/01_vector_add/exercises/2_gap.cu", "// TODO\n")
+        self.write("chapters/01_vector_add/exercises/2_gap.md", "# Exercise 2: a gap (5 minutes)\n")
+        out = self.run_script("chapters/run", "01", "--exercise", "1")
+        self.assertRegex(out, r"Next: .*run. 01 --exercise 2 \(a gap\)\n$")
+        self.assertRegex(next_line(), r"01 --exercise 2 \(01_vector_add, a gap\)$")
+        self.run_script("chapters/run", "01", "--exercise", "2", EXIT="1", code=1)
+        self.assertRegex(next_line(), r"01 --exercise 2 \(01_vector_add, a gap\)$")
+        listed = self.run_script("chapters/run", "01", "--exercise")
+        self.assertEqual(listed, "Exercises of 01_vector_add:\n"
+                         "  1           passed       tail\n  2    5 min  begun        a gap\n")
+        self.run_script("chapters/run", "01", "--exercise", "2")
+        self.assertEqual(self.run_script("chapters/run", "--list").splitlines()[-1],
+                         "Every exercise is done.")
+
+    def test_a_file_of_another_name_is_another_exercise(self) -> None:
+        self.write("chapters/01_vector_add/my/1_old.cu", "mistake\n")
+        self.run_script("chapters/run", "01", "--exercise", "1")
+        self.assertTrue((self.chapter / "my" / "1_tail.cu").exists())
+
+    def test_watch_judges_at_each_save(self) -> None:
+        command = [sys.executable, "-c", LAUNCH, str(self.root), NO_GPU, "chapters/run", "01",
+                   "--exercise", "1", "--watch"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, env=self.environment({}), cwd=str(self.folder))
+        self.addCleanup(process.kill)
+
+        def until(text: str) -> str:
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if text in line:
+                    break
+            self.assertIn(text, "".join(lines))
+            return "".join(lines)
+
+        mine = self.chapter / "my" / "1_tail.cu"
+        self.assertIn("Exercise 1: passed", until("Watching"))
+        mine.write_text("a mistake\n")
+        said = until("Watching")
+        self.assertIn("1_tail.cu was saved", said)
+        self.assertIn("Exercise 1: did not compile", said)
+        self.assertNotIn("waiting", self.run_script("chapters/run", "00"))  # the folder is free
+        saved = mine.with_suffix(".new")  # as editors do: another file takes the name
+        saved.write_text("int mended;\n")
+        saved.replace(mine)
+        self.assertIn("Exercise 1: passed", until("Watching"))
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=30)[0]
+        self.assertEqual(process.returncode, 130, rest)
+        self.assertIn("chapters/run: interrupted", rest)
+
+    def test_watch_needs_an_exercise(self) -> None:
+        for words in (["01", "--watch"], ["01", "--exercise", "--watch"]):
+            out = self.run_script("chapters/run", *words, code=2)
+            self.assertIn("--watch need --exercise N", out)
+        self.run_script("chapters/run", "01", "--exercise", "1", "--watch", "--build-only", code=2)
+
     def test_for_an_architecture_without_gpu_it_compiles(self) -> None:
         out = self.run_script("chapters/run", "01", "--exercise", "1", "--arch", "90")
         self.assertIn("Exercise 1: compiles, not checked; that needs a GPU", out)
@@ -613,11 +676,19 @@ class BreakTest(ScriptTest):
         self.assertIn("FAILED: not caught by bounds", out)
 
     def test_unknown_names_list_what_there_is(self) -> None:
-        for name in ("01:nothing", "nothing", "02:no_guard", ""):
+        for name in ("01:nothing", "nothing", "02:no_guard"):
             out = self.run_script("chapters/run", "01", "--break", name, code=2)
             self.assertIn(f"no mutant '{name}'; 01_vector_add has: 01:no_guard", out)
         out = self.run_script("chapters/run", "00", "--break", "x", code=2)
         self.assertIn("00_first_steps has: none", out)
+
+    def test_without_a_name_they_are_listed(self) -> None:
+        for words in (["--break", "01"], ["01", "--break"], ["01", "--break", "01:"]):
+            out = self.run_script("chapters/run", *words)
+            self.assertEqual(out, "  01:no_guard  02_two  Think of the tail.\n")
+        out = self.run_script("chapters/run", "00", "--break")
+        self.assertEqual(out, "00_first_steps has no bugs to plant\n")
+        self.assertIn("which chapter?", self.run_script("chapters/run", "--break", code=2))
 
     def test_text_that_moved_is_named(self) -> None:
         for text, times in (("// gone", 0), ("// fine fine", 2)):

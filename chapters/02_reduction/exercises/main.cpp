@@ -6,7 +6,12 @@
 #include "reduction.hpp"
 
 COURSE_LAUNCHERS(Reduce<float>, (maximum), exercise);
-COURSE_LAUNCHERS(Reduce<float>, (sum), exercise, shared_memory, warp_shuffle, single_pass);
+COURSE_LAUNCHERS(Reduce<float>, (sum), exercise, shared_memory, grid_stride_sum, warp_shuffle,
+                 single_pass);
+
+/// Of the small ones, which need no workspace.
+using AddUp = cudaError_t(const float* in, float* out, std::int64_t n, cudaStream_t stream);
+COURSE_LAUNCHERS(AddUp, (add_up), exercise);
 
 /// The first seed from `seed` on that makes every element negative. One in about 2^n does.
 static std::uint64_t seed_of_negatives(std::int64_t n, std::uint64_t seed, course::Input input) {
@@ -26,27 +31,38 @@ static std::unique_ptr<course::Problem> largest(const course::Size& size, std::u
 int main(int argc, char** argv) {
   course::Exercise exercise;
   exercise.chapter = "02_reduction";
-  exercise.number = EXERCISE;
   exercise.size = {{{"n", std::int64_t{1} << 28}}};
   std::vector<std::int64_t> sizes = {0,   1,   2,   3,    31,   32,    33,
-                                     255, 256, 257, 1024, 1025, 65537, 1000003};
-  if (EXERCISE == 1) {
+                                     255, 256, 257, 1024, 1025, 65537, 1 << 18};
+  // 1, 2 and 5 have the short launcher, and add the sums of their blocks by atomics.
+  exercise.make = course::make_problem<SumByAtomics>();
+  exercise.yours = course::row("yours", "your version", exercise::add_up);
+  if (exercise.number == 2) exercise.most.read_wavefronts = 1;
+  if (exercise.number == 3) {
     sizes = {256, 257, 65536, 65537, 1000003, 16, 13, 2, 1, 0};
     exercise.make = largest;
     exercise.yours = course::row("yours", "your version", exercise::maximum);
     exercise.compared =
         course::row("02_shared_memory", "the same tree, adding", shared_memory::sum);
-  } else {
+  }
+  if (exercise.number == 4 || exercise.number == 6) {
+    sizes.push_back(1000003);
     exercise.make = course::make_problem<Sum<float>>();
     exercise.yours = course::row("yours", "your version", exercise::sum);
   }
-  if (EXERCISE == 2) {
+  if (exercise.number == 4) {
     exercise.compared = course::row("07_warp_shuffle", "shuffles for the tree", warp_shuffle::sum);
     // One, between the sums of the warps and the warp that adds them up. A tree of 1024 threads in
     // shared memory takes one before each of its 10 steps, or more.
     exercise.most.barriers_per_block = 1;
   }
-  if (EXERCISE == 3) {
+  if (exercise.number == 5) {
+    exercise.compared = course::row("06_grid_stride", "many per thread", grid_stride_sum::sum);
+    exercise.most.load_sectors = 4;
+    exercise.most.atomic_requests = 0.125;  // one for each block of 256
+    exercise.least_ratio = 0.9;
+  }
+  if (exercise.number == 6) {
     exercise.compared = course::row("10_single_pass", "the last block adds up", single_pass::sum);
     // Around a tile, around the size that is measured, and many tiles per block.
     sizes.insert(sizes.end(),
@@ -56,6 +72,6 @@ int main(int argc, char** argv) {
     exercise.most.load_sectors = 4;  // 32 floats side by side; vectors take as many per float
     exercise.unseen = "idle SMs and waiting";
   }
-  for (const std::int64_t n : sizes) exercise.test_sizes.push_back({{{"n", n}}});
+  exercise.test_sizes = course::sizes_of_n(sizes);
   return course::run_exercise(argc, argv, exercise);
 }

@@ -13,16 +13,20 @@ using course::Problem;
 using course::row;
 using course::Version;
 
+using ScanOfBlock = cudaError_t(const unsigned* in, unsigned* out, std::int64_t n,
+                                cudaStream_t stream);
 using RunsLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
                                  unsigned* keys, unsigned* lengths, unsigned* runs, std::int64_t n,
                                  cudaStream_t stream);
 COURSE_LAUNCHERS(Launcher<float>, (inclusive), exercise, reduce_first);
+COURSE_LAUNCHERS(Launcher<float>, (exclusive), exercise, blelloch);
+COURSE_LAUNCHERS(ScanOfBlock, (scan), exercise);
 COURSE_LAUNCHERS(RunsLauncher, (run_lengths), exercise);
 COURSE_LAUNCHERS(Launcher<unsigned>, (segmented_scan), exercise);
 COURSE_LAUNCHERS(Launcher<unsigned>, (exclusive), reduce_first);
 COURSE_LAUNCHERS(Launcher<unsigned>, (inclusive), prefetch);
 
-/// What exercise 2 cannot do without: a scan of n words, into scratch memory.
+/// What exercise 6 cannot do without: a scan of n words, into scratch memory.
 static Version scan_alone() {
   const auto scan = [](void* workspace, std::size_t& bytes, const unsigned* in, std::int64_t n,
                        cudaStream_t stream) {
@@ -38,41 +42,55 @@ static Version scan_alone() {
 }
 
 int main(int argc, char** argv) {
-#ifdef SIMT  // blocks that run at the same time, also on one core: exercise 1 is about them
-  if (EXERCISE == 1) setenv("SIMT_THREADS", "8", 0);
-#endif
   course::Exercise exercise;
+#ifdef SIMT  // blocks that run at the same time, also on one core: exercise 5 is about them
+  if (exercise.number == 5) setenv("SIMT_THREADS", "8", 0);
+#endif
   exercise.chapter = "05_scan";
-  exercise.number = EXERCISE;
   // Around tiles of 1024, 4096 and 16384 elements; more tiles than a warp looks back over at once.
   std::vector<std::int64_t> sizes = {0,    1,    2,    31,   32,   33,    1023,  1024,  1025,
                                      4095, 4096, 4097, 8192, 8193, 16383, 16384, 16385, 65537};
 #ifndef SIMT  // what waits for others goes wrong most easily where many run
   sizes.insert(sizes.end(), {5000011, (1 << 24) + 3});
 #endif
-  sizes.push_back(EXERCISE == 1 ? 1000003 : 600011);
+  sizes.push_back(exercise.number == 5 ? 1000003 : 600011);
+  if (exercise.number == 4) sizes.back() = 1 << 17;  // full tiles: no bank that nobody asks
+  if (exercise.number <= 3) sizes = {2, 1, 3, 31, 32, 33, 255, 1000, 0, 1024};  // of one block
   for (const std::int64_t n : sizes) {
-    if (EXERCISE == 1) exercise.test_sizes.push_back({{{"n", n}}});
-    if (EXERCISE == 1) continue;
+    if (exercise.number <= 5) exercise.test_sizes.push_back({{{"n", n}}});
+    if (exercise.number <= 5) continue;
     for (const std::int64_t distinct : {1, 4, 15, 0}) {
       if (n > 100000 && distinct > 1) continue;  // short runs and segments need no large n
       exercise.test_sizes.push_back({{{"n", n}, {"distinct", distinct}}});
     }
   }
   exercise.size = {{{"n", std::int64_t{1} << 28}}};
-  if (EXERCISE == 1) {
+  if (exercise.number <= 3) {
+    exercise.make = course::make_problem<Scan<unsigned, false>>();
+    exercise.yours = row("yours", "your version", exercise::scan);
+  }
+  if (exercise.number == 1) exercise.make = course::make_problem<Scan<unsigned, true>>();
+  if (exercise.number == 2) exercise.most.barriers_per_block = 2;
+  if (exercise.number == 4) {
+    exercise.make = course::make_problem<Scan<float, true>>();
+    exercise.yours = row("yours", "your version", exercise::exclusive);
+    exercise.compared = row("04_blelloch", "a tree, up and down", blelloch::exclusive);
+    exercise.most.read_wavefronts = exercise.most.write_wavefronts = 1;
+    exercise.least_ratio = 1.2;
+  }
+  if (exercise.number == 5) {
     exercise.make = course::make_problem<Scan<float, false>>();
     exercise.yours = row("yours", "your version", exercise::inclusive);
     exercise.compared =
         row("08_reduce_first", "the first pass only adds up", reduce_first::inclusive);
   }
-  if (EXERCISE == 2) {
+  if (exercise.number == 6) {
     exercise.make = course::make_problem<RunLengths>();
     exercise.yours = row("yours", "your version", exercise::run_lengths);
     exercise.compared = scan_alone();
     exercise.size = {{{"n", std::int64_t{1} << 24}, {"distinct", 4}}};
   }
-  if (EXERCISE == 3) {
+  if (exercise.number == 7) {
     exercise.make = course::make_problem<SegmentedScan>();
     exercise.yours = row("yours", "your version", exercise::segmented_scan);
     exercise.compared = row("13_prefetch", "a scan without segments", prefetch::inclusive);

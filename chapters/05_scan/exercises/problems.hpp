@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The problems of exercises 2 and 3. Both have a dimension "distinct" beside n: how many different
+/// The problems of exercises 6 and 7. Both have a dimension "distinct" beside n: how many different
 /// values their elements can have, 0 for 2^31. It chooses the family of inputs.
 
 #include "chapter/input.hpp"

@@ -129,11 +129,11 @@ def task(chapter: Chapter, number: int) -> Path:
 def working_copy(chapter: Chapter, number: int) -> Tuple[Path, bool]:
     """The student's file in my/, copied from the starter the first time, never overwritten."""
     starter = exercise(chapter, number)
-    mine = numbered(chapter.path / "my", ".cu").get(number)
-    if mine:
+    mine = chapter.path / "my" / starter.name
+    if mine.exists():
         return mine, False
-    (chapter.path / "my").mkdir(exist_ok=True)
-    return Path(shutil.copyfile(starter, chapter.path / "my" / starter.name)), True
+    mine.parent.mkdir(exist_ok=True)
+    return Path(shutil.copyfile(starter, mine)), True
 
 
 def is_starter(chapter: Chapter, number: int) -> bool:

@@ -9,6 +9,8 @@ from typing import Iterator, List, Set
 
 from .pages import UNRECORDED
 
+WANTED = 6  # exercises of a chapter that is done
+HEADING = re.compile(r"# Exercise [0-9]: .+ \([0-9]+ minutes\)\n")
 FOLDER = re.compile(r"[0-9][0-9]_\w+")
 
 
@@ -61,7 +63,7 @@ def unseen(folder: Path, seen: Set[Path]) -> Iterator[str]:
 
 
 def exercises(folder: Path) -> Iterator[str]:
-    """Each starter has a task and a solution, and there is one at least."""
+    """Each starter has a task with its minutes, a solution, and a link; there is one at least."""
     starters = sorted((folder / "exercises").glob("[0-9]_*.cu"))
     if not starters:
         yield "no exercises/1_name.cu"
@@ -69,6 +71,13 @@ def exercises(folder: Path) -> Iterator[str]:
         for other in (starter.with_suffix(".md"), starter.parent / "solution" / starter.name):
             if not other.exists():
                 yield f"no {other.relative_to(folder)}"
+        page = starter.with_suffix(".md")
+        if page.exists() and not HEADING.match(read(page)):
+            yield f"{page.relative_to(folder)} does not begin with '# Exercise N: title (M minutes)'"
+        if f"(exercises/{page.name})" not in read(folder / "README.md"):
+            yield f"README.md does not lead to {page.relative_to(folder)}"
+    if 0 < len(starters) < WANTED and UNRECORDED not in read(folder / "README.md"):
+        yield f"{len(starters)} exercises: there should be {WANTED}"
 
 
 def ladder(root: Path, folder: Path) -> Iterator[str]:
@@ -88,7 +97,9 @@ def ladder(root: Path, folder: Path) -> Iterator[str]:
 
 
 def programs(root: Path, folder: Path) -> Iterator[str]:
-    """What only a chapter of programs has: a test that says its name."""
+    """What only a chapter of programs has: a test that says its name. Exercises, if there are."""
+    if (folder / "exercises").exists():
+        yield from exercises(folder)
     tests = [*root.glob("tests/*.cpp"), *root.glob("tests/python/*.py")]
     if not any(folder.name in file.name or f'"{folder.name}"' in read(file) for file in tests):
         yield "no test under tests/ names it"

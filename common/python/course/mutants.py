@@ -72,6 +72,22 @@ def find(chapter: Chapter, asked: str) -> Mutant:
     raise Problem(f"no mutant '{asked}'; {chapter.name} has: {there}", 2)
 
 
+def names_a_chapter(chapter: Chapter, asked: str) -> bool:
+    """True for '', '01' and '01:': which mutants are there?"""
+    return asked.rstrip(":") in ("", chapter.number, chapter.name)
+
+
+def table(chapter: Chapter) -> str:
+    """The mutants of a chapter, a line each: name, version, and the question it asks."""
+    known = [(f"{chapter.number}:{one.name}", one.version, one.hint)
+             for one in load(chapter)]
+    if not known:
+        return f"{chapter.name} has no bugs to plant"
+    widths = [max(len(one[k]) for one in known) for k in (0, 1)]
+    return "\n".join(f"  {name:<{widths[0]}}  {version:<{widths[1]}}  {hint}"
+                     for name, version, hint in known)
+
+
 def catches(report: Dict[str, Any]) -> Dict[str, str]:
     """Who saw the bug, each with the first thing it said, from a result file."""
     seen: Dict[str, str] = {}

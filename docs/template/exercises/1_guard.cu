@@ -16,7 +16,7 @@ __global__ void scale(const float* in, float* out, std::int64_t n, float factor)
 
 cudaError_t apply(const float* in, float* out, std::int64_t n, float factor, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
-  const std::int64_t blocks = (n + block_size - 1) / block_size;
+  const std::int64_t blocks = n / block_size;
   if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
   scale<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(in, out, n, factor);
   return cudaGetLastError();

@@ -8,7 +8,6 @@ COURSE_LAUNCHERS(Apply, (apply), exercise, first);
 int main(int argc, char** argv) {
   course::Exercise exercise;
   exercise.chapter = "NN_name";
-  exercise.number = EXERCISE;
   exercise.make = course::make_problem<Scale>();
   exercise.yours = course::row("yours", "your version", exercise::apply);
   exercise.compared = course::row("01_first", "one thread per element", first::apply);

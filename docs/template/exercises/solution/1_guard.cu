@@ -1,4 +1,4 @@
-// Exercise 1, one answer: the last block has threads to spare, and they do nothing.
+// Exercise 1, solved: rounded up, the last block has threads to spare, and they do nothing.
 #include <cuda_runtime.h>
 
 #include <cstdint>

@@ -1,0 +1,34 @@
+// Exercise 3: mend a bug. The scan of doubling steps, in one buffer.
+//   ./chapters/run 05 --exercise 3          builds and checks it; --hint helps
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace exercise {
+
+constexpr int block_size = 256;
+constexpr int most = 4 * block_size;  // elements, four per thread
+
+/// out[i] = in[0] + ... + in[i], modulo 2^32.
+__global__ void scan_block(const unsigned* in, unsigned* out, int n) {
+  __shared__ unsigned s[most];
+  const int t = static_cast<int>(threadIdx.x);
+  for (int i = t; i < most; i += block_size) s[i] = i < n ? in[i] : 0;
+  __syncthreads();
+  for (int step = 1; step < most; step *= 2) {
+    for (int i = t; i < most; i += block_size) {
+      if (i >= step) s[i] += s[i - step];
+    }
+    __syncthreads();
+  }
+  for (int i = t; i < n; i += block_size) out[i] = s[i];
+}
+
+/// Scans up to 1024 elements with one block.
+cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t stream) {
+  if (n < 0 || n > most) return cudaErrorInvalidValue;
+  scan_block<<<1, block_size, 0, stream>>>(in, out, static_cast<int>(n));
+  return cudaGetLastError();
+}
+
+}  // namespace exercise
