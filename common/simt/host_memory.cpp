@@ -2,12 +2,14 @@
 /// The host side of the CUDA runtime: memory.
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <mutex>
 
 #include "engine.hpp"
 #include "errors.hpp"
+#include "findings.hpp"
 #include "host.hpp"
 #include "memory.hpp"
 
@@ -94,12 +96,27 @@ cudaError_t set_rows(void* address, std::size_t pitch, int value, std::size_t wi
   return cudaSuccess;
 }
 
+/// One line per process: how much there is, and what changes it.
+cudaError_t too_much(std::size_t bytes) {
+  static std::once_flag once;
+  if (!silent()) {
+    std::call_once(once, [bytes] {
+      std::fprintf(stderr,
+                   "simt: %zu MiB more do not fit: the device has %zu MiB, of which %zu are in use "
+                   "(SIMT_MEMORY=BYTES changes it%s)\n",
+                   bytes >> 20, limits().memory_bytes >> 20, device_bytes_in_use() >> 20,
+                   instrumented() ? "; with checks the host needs 17 times as much" : "");
+    });
+  }
+  return cudaErrorMemoryAllocation;
+}
+
 cudaError_t allocate_visible(void** address, std::size_t bytes, cudaMemoryType type) {
   if (address == nullptr) return cudaErrorInvalidValue;
   *address = nullptr;
   if (bytes == 0) return type == cudaMemoryTypeManaged ? cudaErrorInvalidValue : cudaSuccess;
   *address = device_allocate(bytes, true);
-  if (*address == nullptr) return cudaErrorMemoryAllocation;
+  if (*address == nullptr) return too_much(bytes);
   const std::lock_guard<std::mutex> lock(mutex);
   host_visible[static_cast<const char*>(*address)] = {bytes, type, false};
   return cudaSuccess;
@@ -152,7 +169,7 @@ cudaError_t cudaMalloc(void** address, std::size_t bytes) {
   *address = nullptr;
   if (bytes == 0 || sticking() != cudaSuccess) return end(cudaSuccess);
   *address = device_allocate(bytes, false);
-  return end(*address != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);
+  return end(*address != nullptr ? cudaSuccess : too_much(bytes));
 }
 cudaError_t cudaFree(void* address) {
   waited();
