@@ -343,12 +343,16 @@ function(course_exercises name)
     course_exercise(${name} exercise ${number} "${file}" "${compared}")
     set_target_properties(${name}_exercise_${number} PROPERTIES EXCLUDE_FROM_ALL TRUE)
   endforeach()
+  course_submissions(${name} "${compared}")
   file(GLOB starters "${CMAKE_CURRENT_SOURCE_DIR}/exercises/[0-9]_*.cu")
   foreach(file ${starters})
     get_filename_component(stem "${file}" NAME_WE)
     string(SUBSTRING "${stem}" 0 1 number)
     set(solution "${CMAKE_CURRENT_SOURCE_DIR}/exercises/solution/${stem}.cu")
     course_exercise(${name} starter ${number} "${file}" "${compared}")
+    if(NOT EXISTS "${solution}")
+      continue()  # a teacher's own
+    endif()
     course_exercise(${name} solution ${number} "${solution}" "${compared}")
     string(SUBSTRING "${name}" 0 2 chapter)
     if(TARGET ${name}_test)  # who builds the tests needs these, too
@@ -373,6 +377,21 @@ function(course_exercises name)
   endforeach()
 endfunction()
 
+# What chapters/run --grade stages below build/grade: NAME_submission_1_s001 of NAME_1/s001.cu. A file NAME_1/tests.cpp
+# there takes the place of exercises/main.cpp.
+function(course_submissions name compared)
+  file(GLOB folders "${COURSE_ROOT}/build/grade/${name}_[0-9]")
+  foreach(folder ${folders})
+    string(REGEX MATCH "[0-9]$" number "${folder}")
+    file(GLOB files "${folder}/s*.cu")
+    foreach(file ${files})
+      get_filename_component(stem "${file}" NAME_WE)
+      course_exercise(${name} submission_${stem} ${number} "${file}" "${compared}" "${folder}/tests.cpp")
+      set_target_properties(${name}_submission_${stem}_${number} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    endforeach()
+  endforeach()
+endfunction()
+
 # The test of NAME_KIND_NUMBER. told: a file that may quote, from "NOT YET: right, but" on, what the CPU backend must
 # answer.
 function(course_exercise_test name kind number told)
@@ -391,11 +410,21 @@ function(course_exercise_test name kind number told)
   endif()
 endfunction()
 
-# The program NAME_KIND_NUMBER of one file; exercises/main.cpp is compiled once for all kinds of a number.
+# The program NAME_KIND_NUMBER of one file and of its tests, which are compiled once for all kinds of a number:
+# exercises/main.cpp, or a file exercises/NUMBER_*.cpp of its own, or, if it exists, the file named last.
 function(course_exercise name kind number file compared)
   set(main ${name}_exercise_main_${number})
+  set(tests exercises/main.cpp)
+  file(GLOB own "${CMAKE_CURRENT_SOURCE_DIR}/exercises/${number}_*.cpp")
+  if(own)
+    set(tests ${own})
+  endif()
+  if(ARGC GREATER 5 AND EXISTS "${ARGV5}")
+    set(tests "${ARGV5}")
+    set(main ${name}_graded_main_${number})
+  endif()
   if(NOT TARGET ${main})
-    add_library(${main} OBJECT exercises/main.cpp)
+    add_library(${main} OBJECT ${tests})
     target_compile_definitions(${main} PRIVATE EXERCISE=${number})
     target_include_directories(${main} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
     target_link_libraries(${main} PRIVATE ${COURSE_LIBRARY})

@@ -5,45 +5,102 @@
 #include "correct/verify.hpp"
 #include "device/cuda_check.hpp"
 #include "device/device.hpp"
+#include "exercise/teacher.hpp"
+#include "program/json.hpp"
+#include "program/run.hpp"
 
 namespace course {
 
-int not_yet(const std::string& why) {
+int not_yet(Report& report, const std::string& why) {
   std::printf("NOT YET: %s\n", why.c_str());
+  report.judged->reason = why;
   return 1;
+}
+
+int passed(Report& report) {
+  std::printf("PASSED\n");
+  report.judged->verdict = "passed";
+  return 0;
+}
+
+Result row_of(const Exercise& exercise, const Version& version, const Problem& problem) {
+  Study study;
+  study.name = "exercise_" + std::to_string(exercise.number);
+  Result result = blank_result(study, version);
+  if (version.id == exercise.yours.id) result.role = Role::exercise;
+  set_problem(result, problem);
+  return result;
 }
 
 namespace {
 
-int check_and_judge(const Exercise& exercise, const Options& options) {
-  const Device device = open_device(options.device);
-  std::printf("%s, exercise %d, on %s\n", exercise.chapter.c_str(), exercise.number,
-              device.name.c_str());
+Report blank_report(const Exercise& exercise, const Options& options, const Device& device) {
+  Report report;
+  report.chapter = exercise.chapter;
+  report.options = options;
+  report.device = device;
+  Study study;
+  study.name = "exercise_" + std::to_string(exercise.number);
+  study.title = exercise.chapter + ", exercise " + std::to_string(exercise.number);
+  report.studies.push_back(study);
+  Judged judged;
+  judged.number = exercise.number;
+  judged.compared = exercise.compared.id;
+  judged.asked_ratio = exercise.least_ratio;
+  report.judged = judged;
+  return report;
+}
+
+int wrong(const Exercise& exercise, const Problem& problem, const Outcome& outcome,
+          Report& report) {
+  Result result = row_of(exercise, exercise.yours, problem);
+  result.failure = outcome.why;
+  result.findings = outcome.findings;
+  report.results.push_back(result);
+  const bool blank = outcome.why == "not written yet";
+  return not_yet(report, (blank ? "" : "wrong at " + problem.size().text() + ": ") + outcome.why);
+}
+
+int check_and_judge(const Exercise& exercise, const Options& options, const Device& device,
+                    Report& report) {
   if (!exercise.yours.launch) {
-    return not_yet("the starter's function is missing from namespace exercise");
+    return not_yet(report, "the starter's function is missing from namespace exercise");
   }
   for (const Size& size : exercise.test_sizes) {
     for (const Input input : {Input::integers, Input::random}) {
       const auto problem = exercise.make(size, options.seed, input);
       const Outcome outcome = verify(exercise.yours, *problem, device);
-      if (outcome.state != Outcome::passed) {
-        return not_yet((outcome.why == "not written yet" ? "" : "wrong at " + size.text() + ": ") +
-                       outcome.why);
-      }
+      if (outcome.state != Outcome::passed) return wrong(exercise, *problem, outcome, report);
     }
   }
   std::printf("right at all %zu sizes\n", exercise.test_sizes.size());
   if (options.check_only) {
-    return exercise.asks_for_speed() ? not_yet("right; --check leaves out how fast it is") : 0;
+    return exercise.asks_for_speed() ? not_yet(report, "right; --check leaves out how fast it is")
+                                     : 0;
   }
-  return judge_speed(exercise, options, device);
+  return judge_speed(exercise, options, device, report);
+}
+
+int run_and_report(const Exercise& exercise, const Options& options, const Teacher& teacher) {
+  if (!options.json.empty()) check_writable(options.json);
+  const Device device = open_device(options.device);
+  std::printf("%s, exercise %d, on %s\n", exercise.chapter.c_str(), exercise.number,
+              device.name.c_str());
+  Report report = blank_report(exercise, options, device);
+  const int code = check_and_judge(exercise, options, device, report);
+  if (code == 3) report.judged->verdict = "right";
+  if (!options.json.empty()) write_file(options.json, json_document(report));
+  teacher.tell(json_document(report));
+  return code;
 }
 
 }  // namespace
 
 int run_exercise(int argc, char** argv, const Exercise& exercise) {
-  return run_reporting_errors(exercise.chapter,
-                              [&] { return check_and_judge(exercise, parse_options(argc, argv)); });
+  const Teacher teacher;
+  return run_reporting_errors(exercise.chapter, [&] {
+    return run_and_report(exercise, parse_options(argc, argv), teacher);
+  });
 }
 
 }  // namespace course
