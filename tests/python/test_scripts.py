@@ -193,7 +193,8 @@ class ScriptTest(unittest.TestCase):
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
         for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
-                       "complete", "mutants", "one_file", "pages", "sanitizer", "spent", "steps"):
+                       "complete", "grade", "mutants", "one_file", "pages", "sanitizer", "spent",
+                       "steps", "submissions"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         self.write("common/plot", PLOT)
         self.write("chapters/00_first_steps/CMakeLists.txt", "")
@@ -444,6 +445,7 @@ class RunTest(ScriptTest):
         self.assertRegex(out, r"01_vector_add +- +- +0/1 +Vector add\n")
         self.assertIn("Start: 'the course/chapters/run' 00", out.replace("./", ""))
         self.run_script("chapters/run", "01", patch=GPU)
+        self.write("chapters/01_vector_add/my/1_tail.cu", "int mine;\n")
         self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU)
         self.assertRegex(self.run_script("chapters/run", "--list"),
                          r"01_vector_add +yes +1 +1/1 +Vector add")
@@ -506,8 +508,11 @@ class RunTest(ScriptTest):
 
 class ExerciseTest(ScriptTest):
     def test_copy_build_pass(self) -> None:
-        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU)
+        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, code=1)
         self.assertIn("copied to", out)
+        self.assertIn("Exercise 1: not yet: this is the starter, unchanged", out)
+        self.write("chapters/01_vector_add/my/1_tail.cu", "int mine;\n")
+        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU)
         self.assertIn("Exercise 1: passed", out)
         progress = json.loads((self.chapter / "my" / "progress.json").read_text())
         self.assertEqual(progress["passed"], [1])
@@ -532,6 +537,7 @@ class ExerciseTest(ScriptTest):
         self.assertIn("Exercise 1: passed", out)
 
     def test_what_needs_a_gpu_is_not_open(self) -> None:
+        self.write("chapters/01_vector_add/my/1_tail.cu", "int mine;\n")
         for name in ("2_gap", "3_beat"):
             self.write(f"chapters/01_vector_add/exercises/{name}.cu", "// TODO\n")
             self.write(f"chapters/01_vector_add/my/{name}.cu", "int mine;\n")
@@ -549,8 +555,18 @@ class ExerciseTest(ScriptTest):
         expect_after(3, "3/3", patch=GPU)
 
     def test_for_an_architecture_without_gpu_it_compiles(self) -> None:
-        out = self.run_script("chapters/run", "01", "--exercise", "1", "--arch", "90")
+        out = self.run_script("chapters/run", "01", "--exercise", "1", "--arch", "90", code=3)
         self.assertIn("Exercise 1: compiles, not checked; that needs a GPU", out)
+
+    def test_a_label_asks_for_a_result_file(self) -> None:
+        out = self.run_script("chapters/run", "01", "--exercise", "1", "--label", "team07",
+                              patch=GPU, code=1)
+        self.assertRegex(out, r"Result file: .*/team07-01_vector_add-exercise_1-h200-[-\d]+\.json")
+
+    def test_grading_needs_an_exercise_and_submissions(self) -> None:
+        self.assertIn("--exercise N", self.run_script("chapters/run", "01", "--grade", "x", code=2))
+        self.assertIn("no such folder", self.run_script(
+            "chapters/run", "01", "--exercise", "1", "--grade", "x", code=2))
 
     def test_failed_exercise_is_not_remembered(self) -> None:
         self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, EXIT="1", code=1)
