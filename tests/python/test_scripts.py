@@ -632,6 +632,9 @@ class BreakTest(ScriptTest):
         for name in ("01:nothing", "nothing", "02:no_guard", ""):
             out = self.run_script("chapters/run", "01", "--break", name, code=2)
             self.assertIn(f"no mutant '{name}'; 01_vector_add has: 01:no_guard", out)
+        for asked in (["--break", "01"], ["--break", "01:"], ["01", "--break", "list"]):
+            out = self.run_script("chapters/run", *asked)
+            self.assertRegex(out, r"(?m)^  01:no_guard +in 02_two\.cu\n      \S")
         out = self.run_script("chapters/run", "00", "--break", "x", code=2)
         self.assertIn("00_first_steps has: none", out)
 

@@ -72,6 +72,20 @@ def find(chapter: Chapter, asked: str) -> Mutant:
     raise Problem(f"no mutant '{asked}'; {chapter.name} has: {there}", 2)
 
 
+def asks_for_list(chapter: Chapter, asked: str) -> bool:
+    """'01', '01:', 'vector_add' or 'list': no bug is named."""
+    return asked.rstrip(":") in (chapter.number, chapter.name, chapter.name.partition("_")[2],
+                                 str(int(chapter.number)) if chapter.number.isdigit() else "",
+                                 "list")
+
+
+def listing(chapter: Chapter) -> str:
+    """Two lines a bug: what to type, where it is planted, and a question that leads to it."""
+    lines = [f"  {chapter.number}:{mutant.name:<30} in {mutant.file}\n      {mutant.hint}"
+             for mutant in load(chapter)]
+    return "\n".join(lines) or f"{chapter.name} has no bugs to plant"
+
+
 def catches(report: Dict[str, Any]) -> Dict[str, str]:
     """Who saw the bug, each with the first thing it said, from a result file."""
     seen: Dict[str, str] = {}
