@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "common" / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from submitted import CHEATS, HONEST  # noqa: E402
-from course import Problem, grade, submissions  # noqa: E402
+from course import Problem, grade, results, submissions  # noqa: E402
 
 TELLS = """import json, os, sys
 read, write = map(int, os.environ.pop("COURSE_TEACHER").split(","))
@@ -176,6 +176,45 @@ class Finding(Folder):
         self.write("bob/b.cu", "")
         with self.assertRaisesRegex(Problem, "2 .cu files"):
             submissions.find(self.folder, 1)
+
+
+class Written(Folder):
+    """The programs of exercises that were built: what they write, and what they tell a teacher."""
+
+    def setUp(self):
+        super().setUp()
+        folder = Path(os.environ.get("COURSE_BIN", ROOT / "build" / "cpu" / "bin"))
+        self.programs = {kind: folder / f"01_vector_add_{kind}_1" for kind in (
+            "solution", "starter")}
+        if not all(program.exists() for program in self.programs.values()):
+            self.skipTest(f"the exercises are not built in {folder}")
+
+    def test_files(self):
+        for kind, verdicts in (("solution", ("passed",)), ("starter", ("not yet",))):
+            file = self.folder / f"{kind}.json"
+            done = subprocess.run([str(self.programs[kind]), "--label", "ada", "--json", str(file)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            if done.returncode == 3:
+                self.skipTest("no GPU to judge on")
+            data = results.load(file)
+            self.assertIn(data.judged.verdict, verdicts)
+            self.assertEqual((data.label, data.judged.number), ("ada", 1))
+            mine = [row for row in data.rows if row.role == "exercise"]
+            self.assertEqual([row.verified for row in mine], [kind == "solution"])
+            self.assertEqual(bool(data.judged.reason), kind == "starter")
+            if data.on_cpu and kind == "solution":
+                self.assertEqual([row.version for row in data.rows],
+                                 ["yours", "02_one_thread_per_element"])
+                self.assertEqual(mine[0].model["global_loads"],
+                                 data.rows[1].model["global_loads"])
+
+    def test_the_pipe(self):
+        data, why = grade.judge(self.programs["solution"], "ada", 100)
+        if why.startswith("the program ended with exit code 3"):
+            self.skipTest("no GPU to judge on")
+        self.assertEqual((data["exercise"]["verdict"], data["label"], why), ("passed", "ada", ""))
+        data, why = grade.judge(self.programs["starter"], "ada", 100)
+        self.assertEqual(data["exercise"]["verdict"], "not yet")
 
 
 @unittest.skipUnless(os.environ.get("COURSE_GRADE"), "builds and runs 20 programs: COURSE_GRADE=1")
