@@ -98,6 +98,23 @@ class Objects(Folder):
                 ("int f(); int k = f();", "before main|calls f")):
             self.assertRegex(str(self.look(text)), words, text)
 
+    def test_what_nvcc_makes(self):
+        made = ("0000000000000150 T __device_stub__ZN8exercise3addEPf(float*)\n"
+                "0000000000000000 d __fatDeviceText\n0000000000000000 t __sti____cudaRegisterAll()\n"
+                "0000000000000280 T exercise::add(float*)\n"
+                "                 U __cudaLaunchKernel\n                 U atexit\n"
+                "                 U __cudaRegisterFatBinary\n                 U exit\n"
+                "0000000000000000 r fatbinData\n")
+        self.assertIsNone(submissions.refused_names(made))
+        self.assertIn("calls exit", submissions.refused_names(
+            made.replace("                 U __cudaRegisterFatBinary\n", "")))
+        course = "                 U reduce_first::exclusive(float*)\n"
+        self.assertIn("calls reduce_first", submissions.refused_names(made + course))
+        starter = "namespace reduce_first {\nint f();\n}\nnamespace exercise {\n"
+        self.assertIsNone(submissions.refused_names(made + course, submissions.given_by(starter)))
+        self.assertIn("calls write", submissions.refused_names(
+            made + "                 U write\n"))
+
     @unittest.skipUnless(os.uname().machine == "x86_64", "an instruction of x86")
     def test_hidden_ones(self):
         self.assertRegex(self.look('namespace exercise { void f() { asm("syscall"); } }'),

@@ -241,9 +241,10 @@ def compile_all(chapter: Chapter, number: int, choice: Choice, count: int,
     kernels = {index: target_of(chapter, number, index, kernel=True) for index in todo}
     if kernels:
         build_apart(choice, list(kernels.values()))
+    given = submissions.given_by(chapters.exercise(chapter, number).read_text(encoding="utf-8"))
     for index, target in kernels.items():
         file = object_of(choice, target)
-        why = submissions.refused_object(file) if file else None
+        why = submissions.refused_object(file, given) if file else None
         if not file:
             refused[index] = "did not compile"
         elif why:

@@ -33,6 +33,7 @@ CALLS = re.compile(
     r"l?lroundf?|sincos|rsqrt|isnan|isinf)f?l?)(\(.*)?$")
 STD_REFUSED = re.compile(r"std::(thread|basic_(if|of|f)stream|basic_filebuf|filesystem|exit|abort|"
                          r"quick_exit|terminate|system|getenv)")
+OWN = ("exercise::", "guard variable for exercise::", "__device_stub__")
 SYSTEM_CALLS = re.compile(r"\t(syscall|sysenter|svc|int +\$0x80)\b")
 
 
@@ -96,23 +97,36 @@ def listed(command: Sequence[str]) -> str:
                           text=True, check=False).stdout
 
 
-def refused_object(file: Path) -> Optional[str]:
-    """Why an object file is not linked and run: it calls or defines what no answer does."""
+def refused_object(file: Path, given: Sequence[str] = ()) -> Optional[str]:
+    """Why an object file is not linked and run: it calls or defines what no answer does. `given`:
+    namespaces of the course whose functions the starter declares."""
     names = listed(["nm", "-C", str(file)])
     if not names:
         raise Problem(f"nm could not read {file}; it comes with the compiler (binutils)")
+    return refused_names(names, given) or hidden(file)
+
+
+def given_by(starter: str) -> List[str]:
+    """The namespaces that a starter declares functions of, such as another version's."""
+    return [name for name in re.findall(r"^namespace (\w+)", starter, re.M) if name != "exercise"]
+
+
+def refused_names(names: str, given: Sequence[str] = ()) -> Optional[str]:
+    """What is wrong with the lines of nm, if anything. What nvcc adds itself calls exit()."""
+    from_nvcc = " U __cudaRegisterFatBinary" in names
     for line in names.splitlines():
         kind, name = line[17:18], line[19:]
         if "_GLOBAL__sub_I" in name or "_GLOBAL__I" in name:
             return "it runs code before main(): a variable with a constructor"
-        if kind == "U" and (not CALLS.match(name) or STD_REFUSED.match(name)):
+        allowed = from_nvcc and name == "exit" or name.startswith(tuple(f"{one}::" for one in given))
+        if kind == "U" and not allowed and (
+                not CALLS.match(name) or STD_REFUSED.match(name)):
             return f"it calls {name.split('(')[0]}, which no answer needs"
-        if kind in "TDBRGSC" and not name.startswith(("exercise::", "guard variable for exercise::",
-                                                      "__device_stub__exercise")):
+        if kind in "TDBRGSC" and not name.startswith(OWN):
             return f"it defines {name.split('(')[0]} outside namespace exercise"
         if kind in "Wu" and name.startswith(("course::", "simt")):
             return f"it defines {name.split('(')[0]}, which is not its own"
-    return hidden(file)
+    return None
 
 
 def hidden(file: Path) -> Optional[str]:
