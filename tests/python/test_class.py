@@ -411,6 +411,17 @@ class Program(Class):
             self.assertEqual(struct.unpack(">II", file.read(24)[16:]), (1333, 750))
 
     @needs_matplotlib
+    def test_what_is_off_the_picture_has_a_number(self):
+        data = machine("cheat")
+        row = row_of(data, "80_limit")
+        row["seconds"] = [value / 3 for value in row["seconds"]]
+        self.put(settle(data), machine("ada"))
+        done = self.run_plot("--class", "class", "--svg", "c.svg")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        percent = f"{100 * row['of_limit']:.0f} %"
+        self.assertIn(f"<!-- {percent} -->", (self.folder / "c.svg").read_text(encoding="utf-8"))
+
+    @needs_matplotlib
     def test_a_picture_per_chapter(self):
         self.put(machine("a"), machine("a", chapter="06_nbody"))
         self.run_plot("--class", "class", "--svg", "c.svg")

@@ -16,6 +16,7 @@ from .results import ResultError
 WIDTH, HEIGHT = 13.333, 7.5   # inches
 LETTERS = 16                  # points; 1/34 of the height of the picture, lines included
 DOT = 11                      # points
+TOP = 110.0                   # % where the axis ends; what lies beyond stands at its edge, with a number
 GROUPS = 6                    # GPUs with a look of their own
 Group = Tuple[str, List[Place]]
 
@@ -107,7 +108,7 @@ def draw_dots(axes: Any, versions: Sequence[str], groups: Sequence[Group], dot: 
     table = {version: [(shares(place, version), index) for place, index in everybody]
              for version in versions}
     top = max(value for line in table.values() for value, _ in line if value is not None)
-    axes.set_xlim(-1, max(102.0, 1.03 * top))
+    axes.set_xlim(-1, min(TOP, max(102.0, 1.03 * top)))
     width = dot / 72 / (WIDTH * axes.get_position().width) * axes.get_xlim()[1]
     found: Dict[int, Tuple[List[float], List[float]]] = {}
     for y, version in enumerate(versions):
@@ -121,8 +122,13 @@ def draw_dots(axes: Any, versions: Sequence[str], groups: Sequence[Group], dot: 
                       va="center", fontsize=min(LETTERS, 0.75 * dot / 0.4), annotation_clip=False)
         for (value, index), height in zip(line, heights):
             xs, ys = found.setdefault(index, ([], []))
-            xs.append(value)
+            xs.append(min(value, TOP - width / 2))
             ys.append(y + 0.4 * height)
+        far = [value for value, _ in line if value > TOP]
+        if far:
+            axes.annotate(", ".join(f"{value:.0f} %" for value in sorted(far)[:3]), (TOP, y),
+                          (-dot - 2, 0), textcoords="offset points", ha="right", va="center",
+                          fontsize=min(LETTERS - 2, 1.5 * dot), style="italic")
     for index, (heading, group) in enumerate(groups):
         xs, ys = found.get(index, ([], []))
         axes.plot(xs, ys, linestyle="none", marker=plots.MARKERS[index % 7], markersize=dot,

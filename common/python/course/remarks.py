@@ -258,7 +258,8 @@ def of_file(file: ResultFile, rows: Sequence[Row]) -> List[Remark]:
     for flag in flags_of(file, rows):
         names = tuple(row.version for row in rows if flag in row.flags
                       or flag == "noisy" and is_noisy(row))
-        remarks.append(Remark(flag, FLAG_WORDS.get(flag, flag), names))
+        remarks.append(Remark(flag, FLAG_WORDS.get(flag, flag).partition(": ")[2]
+                              or FLAG_WORDS.get(flag, flag), names))
     blind = tuple(row.version for row in rows if row.verified is None and not row.skipped
                   and (row.seconds or row.model))
     if blind:
