@@ -1,4 +1,4 @@
-"""Classes to compare, made from the recorded files: other machines, other samples, planted cheats."""
+"""Classes to compare, made from the recorded files: other machines, other samples, cheats."""
 import copy
 import functools
 import json

@@ -51,7 +51,8 @@ CHEATS = {
     "override": (source() + "namespace course {\nint passed_all() { return 0; }\n}\n",
                  "refused: it defines course::passed_all"),
     "assembly": (source(body="{\n  asm volatile(\"syscall\" : : \"a\"(231), \"D\"(0));\n"
-                             "  return cudaSuccess;\n}\n"), "refused: it calls the operating|did not compile"),
+                             "  return cudaSuccess;\n}\n"),
+                 "refused: it calls the operating|did not compile"),
     "endless": (source(body="{\n  for (volatile int k = 0; k >= 0;) k = 1;\n"
                             "  return cudaSuccess;\n}\n"), "not over after"),
     "crash": (source(body="{\n  *reinterpret_cast<volatile int*>(8) = 1;\n  return cudaSuccess;\n"

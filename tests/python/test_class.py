@@ -1,4 +1,4 @@
-"""A class beside each other: honest files without a remark, planted cheats with theirs, 1 to 200."""
+"""A class beside each other: honest files without a remark, planted cheats with theirs."""
 import csv
 import io
 import json
@@ -258,7 +258,8 @@ class Cheats(Class):
         row["rate"]["value"] *= 2
         row["of_limit"] *= 2
         self.expect("work: another amount of work .*80_limit", data)
-        self.assertNotIn("20", next(csv.DictReader(io.StringIO(self.table(data).csv())))["of_limit"])
+        row = next(csv.DictReader(io.StringIO(self.table(data).csv())))
+        self.assertLess(float(row["of_limit"]), 1.02)
 
     def test_no_samples(self):
         data = machine("cheat")

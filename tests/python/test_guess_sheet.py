@@ -1,4 +1,4 @@
-"""Guess sheets: every version and its questions, no result and no answer, one page; folded pages."""
+"""Guess sheets: every version and its questions, no result, no answer, one page. Folded pages."""
 import re
 import shutil
 import subprocess
@@ -106,8 +106,8 @@ class Folded(unittest.TestCase):
     def test_what_was_measured_can_be_folded(self):
         page = folded(self.PAGE)
         self.assertEqual(len(re.findall(r'<details class="measured" open>', page)), 2)
-        self.assertIn("<summary>Measured</summary><p><b>Measured.</b> 7 GB/s\nand more.</p></details>",
-                      page)
+        self.assertIn("<summary>Measured</summary><p><b>Measured.</b> 7 GB/s\nand more.</p>"
+                      "</details>", page)
         self.assertIn("<p>Free.</p>", page)
         self.assertEqual(page.count("<script>"), 1)
 

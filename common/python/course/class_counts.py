@@ -14,8 +14,8 @@ from .results import Row
 HEADINGS = ["student", "right", "findings", "usual counts"]
 VERSIONS = ["version"] + [name for name, _, _ in counts.ACCESSES] + ["lanes", "right", "usual"]
 DIFFERING = ["student", "version"] + [name for name, _, _ in counts.ACCESSES] + ["lanes"]
-NOTE = (counts.NOTE + " Usual: as the course counted its own version at this size, or, where it has "
-        "not, as most of the class did.")
+NOTE = (counts.NOTE + " Usual: as the course counted its own version at this size, or, where it "
+        "has not, as most of the class did.")
 
 Key = Tuple[str, str, Tuple]
 

@@ -16,7 +16,7 @@ from .results import ResultError
 WIDTH, HEIGHT = 13.333, 7.5   # inches
 LETTERS = 16                  # points; 1/34 of the height of the picture, lines included
 DOT = 11                      # points
-TOP = 110.0                   # % where the axis ends; what lies beyond stands at its edge, with a number
+TOP = 110.0                   # % where the axis ends; what lies beyond has a number at its edge
 GROUPS = 6                    # GPUs with a look of their own
 Group = Tuple[str, List[Place]]
 
@@ -118,8 +118,9 @@ def draw_dots(axes: Any, versions: Sequence[str], groups: Sequence[Group], dot: 
         axes.plot([0, middle], [y, y], color="#999999", linewidth=2, zorder=1)
         axes.plot([middle, middle], [y - 0.42, y + 0.42], color=plots.BLACK, linewidth=2.5,
                   zorder=4)
-        axes.annotate(f"{middle:.0f} %" if middle >= 1 else "<1 %", (1.015, y), xycoords=("axes fraction", "data"),
-                      va="center", fontsize=min(LETTERS, 0.75 * dot / 0.4), annotation_clip=False)
+        axes.annotate(f"{middle:.0f} %" if middle >= 1 else "<1 %", (1.015, y),
+                      xycoords=("axes fraction", "data"), va="center", annotation_clip=False,
+                      fontsize=min(LETTERS, 0.75 * dot / 0.4))
         for (value, index), height in zip(line, heights):
             xs, ys = found.setdefault(index, ([], []))
             xs.append(min(value, TOP - width / 2))

@@ -209,9 +209,9 @@ class ClassTable:
             return []
         rows = [[line_of(place, self.names) for place in group] for _, group in groups]
         out = [self.title(f"{section.chapter}, {study}"), "",
-               *self.paragraph("Best version of each, in % of what its own machine can do; +-: 95 % "
-                               f"interval of its median; x first: over {first or 'nothing'} in the "
-                               "same file.")]
+               *self.paragraph("Best version of each, in % of what its own machine can do; +-: "
+                               "95 % interval of its median; x first: over "
+                               f"{first or 'nothing'} in the same file.")]
         if self.markdown:
             for (heading, _), part in zip(groups, rows):
                 out += ["", f"**{heading}**", "", tables.to_markdown((HEADINGS, part))]
@@ -304,7 +304,8 @@ class ClassTable:
     def text(self) -> str:
         lines = [line for section in self.gathered.sections for line in self.section(section)]
         bad = len(self.gathered.bad)
-        lines.append(files_text(self.gathered.read) + " read" + (f", {left_out(bad)}" if bad else ""))
+        read = f"{files_text(self.gathered.read)} read"
+        lines.append(f"{read}, {left_out(bad)}" if bad else read)
         return "\n".join(lines) + "\n"
 
     # Other outputs
@@ -330,7 +331,8 @@ class ClassTable:
     def csv_row(self, section: Section, study: str, first: str, place: Place) -> List[object]:
         entry, best, gpu = place.entry, place.best, place.entry.file.gpu
         told = [f"{remark.kind}: {self.names.text(remark, section)}"
-                + (f" ({remark.where})" if remark.rows else "") for remark in entry.remarks + remarks.of_file(entry.file, place.rows)]
+                + (f" ({remark.where})" if remark.rows else "")
+                for remark in entry.remarks + remarks.of_file(entry.file, place.rows)]
         ran = place.checked
 
         def digits(value: Optional[float], format_: str) -> str:

@@ -225,7 +225,8 @@ class Comparison:
             return f"ratios: rate over that of {self.version} in the same file"
         counted = any(row and row.model for line in self.lines for row in line.rows)
         if counted and all(row is None or row.words for line in self.lines for row in line.rows):
-            return "counted: loads/stores/sh.loads/sh.stores\n" + "\n".join(textwrap.wrap(counts.NOTE, 80))
+            return "\n".join(["counted: loads/stores/sh.loads/sh.stores",
+                              *textwrap.wrap(counts.NOTE, 80)])
         text = f"ratios: rate over that of {self.letters[self.base]} on the same GPU"
         return text + ("" if self.one_gpu else
                        "\n%: of the file's own limit; no verdict between different GPUs")

@@ -13,8 +13,8 @@ from .results import Row
 ACCESSES = (("loads", "global_loads", "sectors"), ("stores", "global_stores", "sectors"),
             ("sh.loads", "shared_loads", "wavefronts"),
             ("sh.stores", "shared_stores", "wavefronts"))
-NOTE = ("Sectors per request to global memory, wavefronts per request to shared memory (sh.); lanes "
-        "busy of 32.")
+NOTE = ("Sectors per request to global memory, wavefronts per request to shared memory (sh.); "
+        "lanes busy of 32.")
 
 Counts = Tuple[Optional[float], ...]  # units per request of each access; None where there is none
 

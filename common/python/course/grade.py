@@ -35,7 +35,8 @@ SECONDS = 120.0       # of a submission's program, unless --limit says otherwise
 MEBIBYTES = 4096      # of memory in use; the CPU backend takes 1 GiB for an answer, and its address
                       # space is far larger, so it is looked at here rather than limited by ulimit
 COMPILER_SECONDS = 300
-COLUMNS = ["label", "verdict", "reason", "note", "ratio", "asked_ratio", "compared", "seconds", "file"]
+COLUMNS = ["label", "verdict", "reason", "note", "ratio", "asked_ratio", "compared", "seconds",
+           "file"]
 
 
 class Grade(NamedTuple):
@@ -228,7 +229,8 @@ def notes_on(chapter: Chapter, number: int, found: List[Submission]) -> List[str
     notes = []
     for each in found:
         others = {f"as {other.label}": source_of(other) for other in found if other != each}
-        same = submissions.same_code(source_of(each), {**known_solutions(chapter, number), **others})
+        others.update(known_solutions(chapter, number))
+        same = submissions.same_code(source_of(each), others)
         notes.append(f"the same code {same}" if same else "")
     return notes
 

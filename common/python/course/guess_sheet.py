@@ -26,7 +26,8 @@ h1 { font-size: 15pt; margin: 0 0 2mm; } h2 { font-size: 11pt; margin: 4mm 0 1mm
 p { margin: 0 0 1.5mm; } .who { margin: 0 0 3mm; }
 table { border-collapse: collapse; width: 100%; }
 th, td { border: 0.3mm solid #888; padding: 0.7mm 1.5mm; text-align: left; height: 4.6mm; }
-th { background: #eee; font-weight: bold; font-size: 8.5pt; } td.own { width: 14mm; } td.why { width: 30mm; }
+th { background: #eee; font-weight: bold; font-size: 8.5pt; }
+td.own { width: 14mm; } td.why { width: 30mm; }
 li { margin: 0 0 0.6mm; padding-bottom: 4.8mm; border-bottom: 0.2mm solid #bbb; }
 ol { margin: 0; padding-left: 6mm; } code { font-family: "DejaVu Sans Mono", monospace;
      font-size: 8.5pt; }
@@ -57,7 +58,7 @@ def quotes_a_result(text: str) -> bool:
 
 
 def questions_of(lesson: str) -> List[str]:
-    """The quiz's questions; where a lesson has `**Predict.**` paragraphs on programs, those first."""
+    """The quiz's questions; where a lesson has `**Predict.**` paragraphs, those first."""
     asked = re.findall(r"^\*\*Predict\.?\*\*(.*?)(?:\n\n|\Z)", lesson, re.M | re.S)
     quiz = lesson.partition("## Predict, then open")[2].partition("\n## ")[0]
     asked += re.findall(r"<summary>(.*?)</summary>", quiz, re.S)
@@ -109,18 +110,20 @@ def page(asked: Sheet, name: Optional[str] = None) -> str:
            '<p class="who">Name or team: ____________________ &nbsp; GPU, if any: '
            "____________________ &nbsp; Date: __________</p>"]
     if asked.versions:
-        out += ["<p>Guess first, then run. In % of what this machine can do; and what is each version "
-                "short of: threads, bytes in flight, sectors, shared memory, barriers, "
+        out += ["<p>Guess first, then run. In % of what this machine can do; and what is each "
+                "version short of: threads, bytes in flight, sectors, shared memory, barriers, "
                 "instructions?</p>", "<table><tr><th>version</th><th>what it does</th>"
                 "<th>guess, %</th><th>short of</th><th>sectors, load / store</th>"
                 "<th>measured, %</th></tr>"]
-        out += [f"<tr><td>{html.escape(version.replace('_', ' '))}</td><td>{html.escape(title)}</td>"
-                + '<td class="own"></td><td class="why"></td>' + '<td class="own"></td>' * 2 + "</tr>" for version, title in asked.versions]
+        empty = "".join(f'<td class="{kind}"></td>' for kind in ("own", "why", "own", "own"))
+        out += [f"<tr><td>{html.escape(version.replace('_', ' '))}</td>"
+                f"<td>{html.escape(title)}</td>{empty}</tr>" for version, title in asked.versions]
         out += ["</table>", "<h2>Questions</h2>"]
     else:
         out.append("<p>Guess first, then run.</p>")
     out += ["<ol>"] + [f"<li>{question}</li>" for question in asked.questions] + ["</ol>"]
-    out.append("<footer>A wrong guess teaches more than a right one, but only if it stands on paper. "
+    out.append("<footer>A wrong guess teaches more than a right one, but only if it stands on "
+               "paper. "
                f"{html.escape(name or '')}</footer></body></html>")
     return "\n".join(out) + "\n"
 

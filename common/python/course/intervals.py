@@ -80,4 +80,6 @@ def verdict(base: Sequence[float], other: Sequence[float]) -> str:
 def half_width(samples: Sequence[float]) -> Optional[float]:
     """Half the interval of the median over the median: the +- of a row."""
     interval = of_median(samples)
-    return None if interval is None else (interval[1] - interval[0]) / 2 / statistics.median(samples)
+    if interval is None:
+        return None
+    return (interval[1] - interval[0]) / 2 / statistics.median(samples)

@@ -64,7 +64,7 @@ class Doubts(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """What this copy of the course knows of a chapter: its record, and the hashes of its sources."""
+    """What this copy of the course knows of a chapter: its record and its sources' hashes."""
 
     rows: Dict[Key, Row]
     shares: Dict[Tuple[str, str], float]  # of the bytes that are written, where all sizes agree
@@ -309,8 +309,9 @@ def of_limits(files: Sequence[ResultFile]) -> List[List[Remark]]:
                 value = values[index].get(name)
                 assert usual
                 if value and abs(value / usual - 1) > OTHER_LIMIT:
-                    found[index].append(Remark("machine", f"{words} {value:.4g} {unit}, others with "
-                                                          f"this GPU {usual:.4g}"))
+                    found[index].append(Remark(
+                        "machine", f"{words} {value:.4g} {unit}, others with this GPU "
+                                   f"{usual:.4g}"))
     return found
 
 

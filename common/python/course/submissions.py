@@ -56,8 +56,8 @@ def find(folder: Path, number: int) -> List[Submission]:
         if len(chosen) == 1:
             found.append(Submission(label_of(inner.name), chosen[0]))
         elif files:
-            raise Problem(f"--grade: {inner} has {len(files)} .cu files; leave the one to grade, or "
-                          f"name it {number}_name.cu", 2)
+            raise Problem(f"--grade: {inner} has {len(files)} .cu files; leave the one to grade, "
+                          f"or name it {number}_name.cu", 2)
     if not found:
         raise Problem(f"--grade: no .cu files in {folder}; one per student, or a folder each", 2)
     labels = [each.label for each in found]
@@ -78,8 +78,8 @@ def refused_source(text: str) -> Optional[str]:
     plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", joined, flags=re.S)
     for line in INCLUDE.findall(plain):
         if not HEADERS.match(line.strip()) or ".." in line:
-            return (f"it includes {line.strip() or 'a file'}: only headers of CUDA and of the standard "
-                    "library, in <>")
+            return (f"it includes {line.strip() or 'a file'}: only headers of CUDA and of the "
+                    "standard library, in <>")
     for token in code.tokens(joined):
         if token in REFUSED:
             return f"it uses {token} ({REFUSED[token]})"
@@ -114,11 +114,12 @@ def given_by(starter: str) -> List[str]:
 def refused_names(names: str, given: Sequence[str] = ()) -> Optional[str]:
     """What is wrong with the lines of nm, if anything. What nvcc adds itself calls exit()."""
     from_nvcc = " U __cudaRegisterFatBinary" in names
+    ours = tuple(f"{name}::" for name in given)
     for line in names.splitlines():
         kind, name = line[17:18], line[19:]
         if "_GLOBAL__sub_I" in name or "_GLOBAL__I" in name:
             return "it runs code before main(): a variable with a constructor"
-        allowed = from_nvcc and name == "exit" or name.startswith(tuple(f"{one}::" for one in given))
+        allowed = from_nvcc and name == "exit" or name.startswith(ours)
         if kind == "U" and not allowed and (
                 not CALLS.match(name) or STD_REFUSED.match(name)):
             return f"it calls {name.split('(')[0]}, which no answer needs"
@@ -132,8 +133,9 @@ def refused_names(names: str, given: Sequence[str] = ()) -> Optional[str]:
 def hidden(file: Path) -> Optional[str]:
     """What no name shows: functions that run before main() (the compiler has one of its own), and
     instructions that call the operating system."""
-    sections = re.findall(r"\.(?:init_array|ctors|preinit_array|fini_array|dtors)(\S*)\s+([0-9a-f]+)",
-                          listed(["objdump", "-h", str(file)]))
+    sections = re.findall(
+        r"\.(?:init_array|ctors|preinit_array|fini_array|dtors)(\S*)\s+([0-9a-f]+)",
+        listed(["objdump", "-h", str(file)]))
     entries = sum(int(size, 16) // 8 for _, size in sections)
     if entries > 1:
         return "it has functions that run before main() or after it"
