@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace course {
 namespace {
@@ -35,8 +36,15 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// A class that guesses first asks for a table without the recorded rates.
+bool recorded_is_hidden() {
+  const char* guess = std::getenv("COURSE_GUESS");
+  return guess != nullptr && *guess != '\0';
+}
+
 std::string recorded_rate(const Study& study, const Result& result) {
   if (!recorded) return "-";
+  if (recorded_is_hidden()) return "?";
   const std::int64_t axis = study.axis.empty() ? 0 : result.size[study.axis];
   for (const RecordedRate& r : recorded().rates) {
     if (study.name == r.study && result.version == r.version && axis == r.axis) {
@@ -97,7 +105,9 @@ std::string model_footer(bool counted) {
         "counted, not timed: sectors and wavefronts per request (a warp's load or store)\n"
         "to global and to shared memory, asynchronous copies apart; lanes busy of 32\n";
   }
-  if (recorded) {
+  if (recorded && recorded_is_hidden()) {
+    text += "recorded: hidden, guess first; without COURSE_GUESS it is shown\n";
+  } else if (recorded) {
     text += std::string("recorded: on ") + recorded().gpu + ", " + recorded().date + ", commit " +
             recorded().commit + ", at full size\n";
   }

@@ -1,4 +1,5 @@
 """Guess sheets: every version and its questions, no result, no answer, one page. Folded pages."""
+import os
 import re
 import shutil
 import subprocess
@@ -97,6 +98,26 @@ class Sheets(unittest.TestCase):
     def test_a_chapter_without_a_lesson(self):
         with self.assertRaises(Problem):
             guess_sheet.sheet(Chapter("99_none", ROOT / "nowhere"))
+
+
+class OnTheScreen(unittest.TestCase):
+    def test_the_recorded_rates_can_be_hidden(self):
+        folder = Path(os.environ.get("COURSE_BIN", ROOT / "build" / "cpu" / "bin"))
+        program = folder / "03_transpose"
+        if os.environ.get("COURSE_BACKEND", "cpu") != "cpu" or not program.exists():
+            self.skipTest(f"no CPU backend in {folder}")
+        said = []
+        for guess in ("", "1"):
+            done = subprocess.run([str(program), "--only", "3", "--size", "64x64"],
+                                  stdout=subprocess.PIPE, text=True, check=True,
+                                  env={**os.environ, "COURSE_GUESS": guess})
+            said.append(done.stdout)
+        rate = next(row for row in results.load(ROOT / "chapters/03_transpose/results/h200.json")
+                    .rows if row.version == "03_coalesced_reads").rate
+        self.assertIn(f"{rate:.1f}", said[0])
+        self.assertNotIn(f"{rate:.1f}", said[1])
+        self.assertRegex(said[1], r"03_coalesced_reads .* \?  ok")
+        self.assertIn("recorded: hidden", said[1])
 
 
 class Folded(unittest.TestCase):
