@@ -10,7 +10,7 @@
 #include "count/most_counted.hpp"
 #include "device/device.hpp"
 #include "measure/anchors.hpp"
-#include "program/options.hpp"
+#include "program/report.hpp"
 
 namespace course {
 
@@ -45,9 +45,12 @@ struct Exercise {
 /// only a GPU can pass.
 int run_exercise(int argc, char** argv, const Exercise& exercise);
 
-/// Its parts. Each backend links its own judge_speed().
-int not_yet(const std::string& why);
-int passed();
-int judge_speed(const Exercise& exercise, const Options& options, const Device& device);
+/// Its parts. `report` takes the verdict and the rows for the result file. Each backend links its
+/// own judge_speed().
+int passed(Report& report);
+int not_yet(Report& report, const std::string& why);
+int judge_speed(const Exercise& exercise, const Options& options, const Device& device,
+                Report& report);
+Result row_of(const Exercise& exercise, const Version& version, const Problem& problem);
 
 }  // namespace course

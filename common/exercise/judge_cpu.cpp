@@ -1,4 +1,5 @@
 // The second half of an exercise on the CPU backend, which has no times to judge by.
+#include <algorithm>
 #include <cstdio>
 
 #include "correct/verify.hpp"
@@ -9,13 +10,50 @@
 namespace course {
 namespace {
 
+/// The version, its row with the counts of one launch on a problem.
+Result counted_row(const Exercise& exercise, const Version& version, const Problem& problem) {
+  Result result = row_of(exercise, version, problem);
+  const DeviceArrays arrays(version, problem, nullptr);
+  result.model = counts_during([&] { COURSE_CHECK(version.launch(problem, arrays.arguments())); });
+  return result;
+}
+
+/// Why the kernels cannot have computed it: they read less than the inputs, or wrote less than the
+/// outputs. What they read by asynchronous copies, which are not counted, they read from shared
+/// memory again. \returns nothing, if they may have.
+std::string untouched(const Problem& problem, const Model& counts) {
+  const double read = 32.0 * static_cast<double>(counts.global_loads.units) +
+                      32.0 * static_cast<double>(counts.global_atomics.units) +
+                      128.0 * static_cast<double>(counts.shared_loads.words);
+  const double written =
+      32.0 * static_cast<double>(counts.global_stores.units + counts.global_atomics.units);
+  const bool all = read >= problem.bytes_read() && written >= problem.bytes_written();
+  return all ? "" : "its kernels do not read all of the inputs and write all of the outputs";
+}
+
+/// The test size with the most elements.
+Size largest(const Exercise& exercise) {
+  Size most = exercise.test_sizes.front();
+  double elements = 0;
+  for (const Size& size : exercise.test_sizes) {
+    const double here = exercise.make(size, 1, Input::random)->bytes();
+    if (here > elements) most = size;
+    elements = std::max(elements, here);
+  }
+  return most;
+}
+
 /// Counts one launch of the learner's version at the last of its test sizes; shows them if asked.
 /// \returns what it does too much of, or nothing.
-std::string judge_counts(const Exercise& exercise, const Options& options) {
+std::string judge_counts(const Exercise& exercise, const Options& options, Report& report) {
   const auto problem = exercise.make(exercise.test_sizes.back(), options.seed, Input::random);
-  const DeviceArrays arrays(exercise.yours, *problem, nullptr);
-  const Model counts =
-      counts_during([&] { COURSE_CHECK(exercise.yours.launch(*problem, arrays.arguments())); });
+  report.results = {counted_row(exercise, exercise.yours, *problem)};
+  report.results[0].verified = true;
+  if (exercise.compared.launch) {
+    report.results.push_back(counted_row(exercise, exercise.compared, *problem));
+    report.results[1].skipped = "only counted: exercises check your version";
+  }
+  const Model& counts = *report.results[0].model;
   if (options.model) std::puts(counts.report.c_str());
   if (!counts.exact) std::puts("not every count is exact: docs/cpu_backend.md, Where it works");
   const std::vector<Array> inputs = problem->inputs();
@@ -24,19 +62,23 @@ std::string judge_counts(const Exercise& exercise, const Options& options) {
 
 }  // namespace
 
-int judge_speed(const Exercise& exercise, const Options& options, const Device&) {
+int judge_speed(const Exercise& exercise, const Options& options, const Device&, Report& report) {
   const bool counted = simt::instrumented();
-  if (counted && (exercise.most.any() || options.model)) {
-    const std::string why = judge_counts(exercise, options);
-    if (!why.empty()) return not_yet("right, but " + why);
+  if (counted) {
+    const auto problem = exercise.make(largest(exercise), options.seed, Input::random);
+    const std::string hollow =
+        untouched(*problem, *counted_row(exercise, exercise.yours, *problem).model);
+    if (!hollow.empty()) return not_yet(report, "right, but " + hollow);
+    const std::string why = judge_counts(exercise, options, report);
+    if (!why.empty()) return not_yet(report, "right, but " + why);
   }
-  if (exercise.least_ratio == 0) return passed();
+  if (exercise.least_ratio == 0) return passed(report);
   char rate[120];
   std::snprintf(rate, sizeof rate, "%.2fx of %s", exercise.least_ratio,
                 exercise.compared.id.c_str());
   if (counted && exercise.most.any() && exercise.unseen.empty()) {
     std::printf("and by its counts fast; on a GPU time decides: it takes %s\n", rate);
-    return passed();
+    return passed(report);
   }
   const std::string unseen =
       exercise.unseen.empty() ? "" : "no count shows " + exercise.unseen + ", so ";

@@ -9,12 +9,16 @@
 namespace course {
 namespace {
 
-Result measured_result(const Row& row) {
-  Result result;
-  result.version = row.version().id;
-  result.size = row.problem().size();
+Result measured_result(const Exercise& exercise, const Row& row) {
+  Result result = row_of(exercise, row.version(), row.problem());
   result.seconds = row.seconds();
-  result.work = row.problem().work();
+  result.mode = row.by_graph() ? "graph" : "launch";
+  result.behind = row.behind();
+  result.behind_s = row.behind_seconds();
+  result.instantiations = row.instantiations();
+  result.launches_per_sample = row.launches_per_sample();
+  result.clock_mhz = row.clock_mhz();
+  result.shape = row.shape();
   result.verified = true;
   return result;
 }
@@ -30,8 +34,9 @@ Size size_here(const Exercise& exercise, const Device& device) {
 
 }  // namespace
 
-int judge_speed(const Exercise& exercise, const Options& options, const Device& device) {
-  if (!exercise.compared.launch) return passed();
+int judge_speed(const Exercise& exercise, const Options& options, const Device& device,
+                Report& report) {
+  if (!exercise.compared.launch) return passed(report);
   Bench bench(device);
   const auto problem = exercise.make(size_here(exercise, device), options.seed, Input::random);
   auto sets = std::make_shared<Sets>(*problem, device.l2_bytes, bench.stream());
@@ -43,10 +48,15 @@ int judge_speed(const Exercise& exercise, const Options& options, const Device& 
   measure_in_turn(rows, Plan{}, [](int, int) { return true; });
   Study study;
   std::fputs(table_header(study, problem->work().unit).c_str(), stdout);
-  const Result compared = measured_result(*rows[0]), yours = measured_result(*rows[1]);
+  const Result compared = measured_result(exercise, *rows[0]),
+               yours = measured_result(exercise, *rows[1]);
+  report.results = {compared, yours};
   std::fputs(table_row(study, compared, 0).c_str(), stdout);
   std::fputs(table_row(study, yours, compared.rate()).c_str(), stdout);
   const double ratio = yours.rate() / compared.rate();
+  if (yours.shape && yours.shape->kernels == 0) {
+    return not_yet(report, "right, but no kernel was launched");
+  }
   if (ratio < exercise.least_ratio) {
     // What counts can judge, they judge on any machine; a factor may be out of reach on some GPU.
     const bool counted = exercise.most.any() && exercise.unseen.empty();
@@ -54,9 +64,9 @@ int judge_speed(const Exercise& exercise, const Options& options, const Device& 
     std::snprintf(why, sizeof why, "%.2fx of %s, and it takes %.2fx%s", ratio,
                   compared.version.c_str(), exercise.least_ratio,
                   counted ? " (or few enough counts: --backend cpu)" : "");
-    return not_yet(why);
+    return not_yet(report, why);
   }
-  return passed();
+  return passed(report);
 }
 
 }  // namespace course

@@ -155,6 +155,14 @@ void write_result(Json& json, const Result& r, const Report& report) {
   json.end_object();
 }
 
+void write_judged(Json& json, const Judged& judged) {
+  json.key("exercise").begin_object().key("number").value(judged.number);
+  json.key("verdict").value(judged.verdict).key("reason").value_or_null(judged.reason);
+  json.key("compared").value_or_null(judged.compared).key("asked_ratio");
+  json.value(judged.asked_ratio > 0 ? std::optional<double>(judged.asked_ratio) : std::nullopt);
+  json.end_object();
+}
+
 void write_gpu(Json& json, const Report& report) {
   const Device& d = report.device;
   const auto anchor = [&](double Anchors::*field, double scale) -> std::optional<double> {
@@ -278,6 +286,7 @@ std::string json_document(const Report& report) {
       .value_or_null(report.options.commit);
   json.key("date").value(utc_now()).key("source_hash").value_or_null(report.options.source_hash);
   json.key("interrupted").value(report.interrupted);
+  if (report.judged) write_judged(json, *report.judged);
   json.key("gpu");
   write_gpu(json, report);
   json.key("environment")

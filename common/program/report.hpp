@@ -47,6 +47,15 @@ struct Result {
   double rate() const { return work.amount / work.scale / statistics(seconds).median; }
 };
 
+/// What became of an exercise.
+struct Judged {
+  int number = 0;
+  std::string verdict = "not yet";  ///< or "passed", or "right": only a GPU can pass it
+  std::string reason;               ///< why it did not pass
+  std::string compared;             ///< the version that it is compared with
+  double asked_ratio = 0;           ///< of the rates; 0: none is asked
+};
+
 /// Everything that one run produced.
 struct Report {
   std::string chapter;
@@ -56,6 +65,7 @@ struct Report {
   std::vector<Study> studies;  ///< those that ran
   std::vector<Result> results;
   bool interrupted = false;
+  std::optional<Judged> judged;  ///< of an exercise
 };
 
 /// "12.3 us", four significant digits at most.

@@ -9,8 +9,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_results import ROOT, Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
-from course import compare, results  # noqa: E402
-from course.compare import FASTER, SAME, SLOWER, UNSURE, verdict  # noqa: E402
+from course import compare, intervals, results  # noqa: E402
+from course.intervals import FASTER, SAME, SLOWER, UNSURE, verdict  # noqa: E402
 
 PLOT = ROOT / "common" / "plot"
 
@@ -29,15 +29,20 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict([5.0] * 9, [5.0] * 9), SAME)
         self.assertEqual(verdict([5.0] * 9, [5.2] * 9), SLOWER)
 
-    def test_less_than_one_percent_is_the_same(self):
-        self.assertEqual(verdict(around(100, 0.01), around(100.9, 0.01)), SAME)
-        self.assertEqual(verdict(around(100, 0.01), around(101.1, 0.01)), SLOWER)
+    def test_within_two_percent_is_the_same(self):
+        self.assertEqual(verdict(around(100, 0.01), around(101.9, 0.01)), SAME)
+        self.assertEqual(verdict(around(100, 0.01), around(98.1, 0.01)), SAME)
+        self.assertEqual(verdict(around(100, 0.01), around(102.1, 0.01)), SLOWER)
+        self.assertEqual(verdict(around(100, 0.01), around(97.9, 0.01)), FASTER)
 
-    def test_difference_within_the_spread_is_the_same(self):
-        self.assertEqual(verdict(around(100, 20), around(104, 20)), SAME)
+    def test_noise_is_no_evidence_that_two_are_the_same(self):
+        self.assertEqual(verdict(around(100, 20), around(100, 20)), UNSURE)
+        self.assertEqual(verdict(around(100, 20), around(104, 20)), UNSURE)
+        self.assertEqual(verdict(around(100, 10), around(103, 10)), UNSURE)
 
-    def test_overlapping_quartiles_are_unsure(self):
-        self.assertEqual(verdict(around(100, 10), around(107, 10)), UNSURE)
+    def test_many_noisy_samples_are_evidence(self):
+        self.assertEqual(verdict(around(100, 20, 2001), around(100.1, 20, 2001)), SAME)
+        self.assertEqual(verdict(around(100, 20, 2001), around(106, 20, 2001)), SLOWER)
 
     def test_few_samples_are_unsure(self):
         self.assertEqual(verdict([1.0], [2.0]), UNSURE)

@@ -188,7 +188,8 @@ class Site(unittest.TestCase):
                         chapters__01_a__README_md=CONFUSING, chapters__01_a__x_cu=kernel,
                         chapters__02_b__README_md="# Two\n## A heading\n[c](../../c.txt)\n",
                         docs__p_md="# P\n", c_txt="text", common__h_hpp="/// One.\nint one();\n")
-            for name in ("build", "doxygen_filter.py", "link_check.py", "Doxyfile", "site.css"):
+            for name in ("build", "doxygen_filter.py", "link_check.py", "fold.py", "Doxyfile",
+                         "site.css"):
                 shutil.copy(str(ROOT / "docs" / name), str(root / "docs" / name))
             python = "common/python"
             shutil.copytree(str(ROOT / python), str(root / python))

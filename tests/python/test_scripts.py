@@ -195,7 +195,8 @@ class ScriptTest(unittest.TestCase):
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
         for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
-                       "complete", "exercises", "mutants", "one_file", "pages", "sanitizer", "spent", "steps"):
+                       "complete", "exercises", "grade", "mutants", "one_file", "pages",
+                       "sanitizer", "spent", "steps", "submissions"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         self.write("common/plot", PLOT)
         self.write("chapters/00_first_steps/CMakeLists.txt", "")
@@ -446,6 +447,7 @@ class RunTest(ScriptTest):
         self.assertRegex(out, r"01_vector_add +- +- +0/1 +Vector add\n")
         self.assertIn("Start: 'the course/chapters/run' 00", out.replace("./", ""))
         self.run_script("chapters/run", "01", patch=GPU)
+        self.write("chapters/01_vector_add/my/1_tail.cu", "int mine;\n")
         self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU)
         self.assertRegex(self.run_script("chapters/run", "--list"),
                          r"01_vector_add +yes +1 +1/1 +Vector add")
@@ -508,8 +510,11 @@ class RunTest(ScriptTest):
 
 class ExerciseTest(ScriptTest):
     def test_copy_build_pass(self) -> None:
-        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU)
+        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, code=1)
         self.assertIn("copied to", out)
+        self.assertIn("Exercise 1: not yet: this is the starter, unchanged", out)
+        self.write("chapters/01_vector_add/my/1_tail.cu", "int mine;\n")
+        out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU)
         self.assertIn("Exercise 1: passed", out)
         progress = json.loads((self.chapter / "my" / "progress.json").read_text())
         self.assertEqual(progress["passed"], [1])
@@ -534,6 +539,7 @@ class ExerciseTest(ScriptTest):
         self.assertIn("Exercise 1: passed", out)
 
     def test_what_needs_a_gpu_is_not_open(self) -> None:
+        self.write("chapters/01_vector_add/my/1_tail.cu", "int mine;\n")
         for name in ("2_gap", "3_beat"):
             self.write(f"chapters/01_vector_add/exercises/{name}.cu", "// TODO\n")
             self.write(f"chapters/01_vector_add/my/{name}.cu", "int mine;\n")
@@ -556,6 +562,8 @@ class ExerciseTest(ScriptTest):
         self.assertTrue(next_line().endswith("chapters/00_first_steps/README.md"))
         self.write("chapters/01_vector_add/exercises/2_gap.cu", "// TODO\n")
         self.write("chapters/01_vector_add/exercises/2_gap.md", "# Exercise 2: a gap (5 minutes)\n")
+        for name in ("1_tail", "2_gap"):
+            self.write(f"chapters/01_vector_add/my/{name}.cu", "int mine;\n")
         out = self.run_script("chapters/run", "01", "--exercise", "1")
         self.assertRegex(out, r"Next: .*run. 01 --exercise 2 \(a gap\)\n$")
         self.assertRegex(next_line(), r"01 --exercise 2 \(01_vector_add, a gap\)$")
@@ -570,7 +578,8 @@ class ExerciseTest(ScriptTest):
 
     def test_a_file_of_another_name_is_another_exercise(self) -> None:
         self.write("chapters/01_vector_add/my/1_old.cu", "mistake\n")
-        self.run_script("chapters/run", "01", "--exercise", "1")
+        out = self.run_script("chapters/run", "01", "--exercise", "1", code=1)
+        self.assertIn("Exercise 1: not yet: this is the starter", out)
         self.assertTrue((self.chapter / "my" / "1_tail.cu").exists())
 
     def test_watch_judges_at_each_save(self) -> None:
@@ -590,7 +599,7 @@ class ExerciseTest(ScriptTest):
             return "".join(lines)
 
         mine = self.chapter / "my" / "1_tail.cu"
-        self.assertIn("Exercise 1: passed", until("Watching"))
+        self.assertIn("Exercise 1: not yet: this is the starter", until("Watching"))
         mine.write_text("a mistake\n")
         said = until("Watching")
         self.assertIn("1_tail.cu was saved", said)
@@ -612,8 +621,18 @@ class ExerciseTest(ScriptTest):
         self.run_script("chapters/run", "01", "--exercise", "1", "--watch", "--build-only", code=2)
 
     def test_for_an_architecture_without_gpu_it_compiles(self) -> None:
-        out = self.run_script("chapters/run", "01", "--exercise", "1", "--arch", "90")
+        out = self.run_script("chapters/run", "01", "--exercise", "1", "--arch", "90", code=3)
         self.assertIn("Exercise 1: compiles, not checked; that needs a GPU", out)
+
+    def test_a_label_asks_for_a_result_file(self) -> None:
+        out = self.run_script("chapters/run", "01", "--exercise", "1", "--label", "team07",
+                              patch=GPU, code=1)
+        self.assertRegex(out, r"Result file: .*/team07-01_vector_add-exercise_1-h200-[-\d]+\.json")
+
+    def test_grading_needs_an_exercise_and_submissions(self) -> None:
+        self.assertIn("--exercise N", self.run_script("chapters/run", "01", "--grade", "x", code=2))
+        self.assertIn("no such folder", self.run_script(
+            "chapters/run", "01", "--exercise", "1", "--grade", "x", code=2))
 
     def test_failed_exercise_is_not_remembered(self) -> None:
         self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, EXIT="1", code=1)
@@ -679,13 +698,16 @@ class BreakTest(ScriptTest):
         for name in ("01:nothing", "nothing", "02:no_guard"):
             out = self.run_script("chapters/run", "01", "--break", name, code=2)
             self.assertIn(f"no mutant '{name}'; 01_vector_add has: 01:no_guard", out)
+        for asked in (["--break", "01"], ["--break", "01:"], ["01", "--break", "list"]):
+            out = self.run_script("chapters/run", *asked)
+            self.assertRegex(out, r"(?m)^  01:no_guard +in 02_two\.cu\n      \S")
         out = self.run_script("chapters/run", "00", "--break", "x", code=2)
         self.assertIn("00_first_steps has: none", out)
 
     def test_without_a_name_they_are_listed(self) -> None:
         for words in (["--break", "01"], ["01", "--break"], ["01", "--break", "01:"]):
             out = self.run_script("chapters/run", *words)
-            self.assertEqual(out, "  01:no_guard  02_two  Think of the tail.\n")
+            self.assertRegex(out, r"^  01:no_guard +in 02_two.cu\n      Think of the tail.\n$")
         out = self.run_script("chapters/run", "00", "--break")
         self.assertEqual(out, "00_first_steps has no bugs to plant\n")
         self.assertIn("which chapter?", self.run_script("chapters/run", "--break", code=2))

@@ -10,35 +10,14 @@ import collections
 import csv
 import io
 import statistics
+import textwrap
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from . import results, tables
+from . import counts, remarks, results, tables
+from .intervals import FASTER, SAME, SLOWER, UNSURE, verdict
 from .results import ResultError, ResultFile, Row
 from .tables import Table
-
-FASTER, SLOWER, SAME, UNSURE = "FASTER", "SLOWER", "SAME", "UNSURE"
-ENOUGH_SAMPLES = 9
-SAME_WITHIN = 0.01
-
-
-def verdict(base: Sequence[float], other: Sequence[float]) -> str:
-    """Compares times per launch: is `other` faster than `base`?
-
-    UNSURE with fewer than nine samples. SAME when the medians differ by less than 1 % or by no more
-    than the pooled spread (spread: half the distance of the quartiles). FASTER and SLOWER need
-    quartile ranges that do not overlap; what is left is UNSURE.
-    """
-    if min(len(base), len(other)) < ENOUGH_SAMPLES:
-        return UNSURE
-    (low_a, mid_a, high_a), (low_b, mid_b, high_b) = (
-        statistics.quantiles(samples, n=4, method="inclusive") for samples in (base, other))
-    pooled = (((high_a - low_a) ** 2 + (high_b - low_b) ** 2) / 8) ** 0.5
-    if abs(mid_b - mid_a) < SAME_WITHIN * mid_a or abs(mid_b - mid_a) <= pooled:
-        return SAME
-    if high_b < low_a:
-        return FASTER
-    return SLOWER if low_b > high_a else UNSURE
 
 
 @dataclass(frozen=True)
@@ -55,7 +34,8 @@ class Comparison:
 
     def __init__(self, files: Sequence[ResultFile], baseline: Optional[str] = None,
                  study: Optional[str] = None) -> None:
-        self.files = list(files)
+        self.doubts = [remarks.recomputed(file) for file in files]
+        self.files = [doubt.file for doubt in self.doubts]
         chapters = {file.chapter for file in files}
         if len(chapters) > 1:
             raise ResultError(f"files of different chapters: {', '.join(sorted(chapters))}")
@@ -118,8 +98,8 @@ class Comparison:
         return ", ".join(parts)
 
     def same_gpu(self, index: int) -> bool:
-        names = {self.files[k].gpu.name for k in (self.base, index)}
-        return len(names) == 1 and "unknown GPU" not in names
+        kinds = {self.files[k].gpu.kind for k in (self.base, index)}
+        return len(kinds) == 1 and self.files[index].gpu.name != "unknown GPU"
 
     @property
     def one_gpu(self) -> bool:
@@ -155,6 +135,8 @@ class Comparison:
         row = line.rows[index]
         if row is None:
             return "missing"
+        if row.words and row.model and row.verified:
+            return "ok " + "/".join(counts.cells(counts.per_request(row.model)))
         if row.words:
             return row.words.split(":")[0]
         parts = [tables.digits(row.rate) + ("" if row.unit == unit else f" {row.unit}")]
@@ -163,6 +145,7 @@ class Comparison:
         if self.version or index != self.base and self.same_gpu(index):
             parts.append(tables.ratio_text(self.ratio(line, index)))
         word = self.verdict(line, index)
+        parts += ["unchecked"] if row.verified is None else []
         return "  ".join(parts) + (f" {word:<6}" if word else "")
 
     # What differs, what is missing, what follows
@@ -194,6 +177,16 @@ class Comparison:
                 names = ", ".join(v if n == 1 else f"{v} ({n} rows)" for v, n in counts.items())
                 what = "all of it" if whole else names
                 lines.append(f"missing in {letter}, study {study}: {what}")
+        return lines
+
+    def doubtful(self) -> List[str]:
+        """Flags of the rows, and what in a file does not fit together."""
+        lines = []
+        shown = {line.study for line in self.lines}
+        for letter, (file, found) in zip(self.letters, self.doubts):
+            rows = [row for row in file.rows if row.study in shown]
+            lines += [f"remark on {letter}: {remark.sentence}"
+                      for remark in found + remarks.of_file(file, rows)]
         return lines
 
     def summary(self) -> List[str]:
@@ -230,6 +223,10 @@ class Comparison:
     def legend(self) -> str:
         if self.version:
             return f"ratios: rate over that of {self.version} in the same file"
+        counted = any(row and row.model for line in self.lines for row in line.rows)
+        if counted and all(row is None or row.words for line in self.lines for row in line.rows):
+            return "\n".join(["counted: loads/stores/sh.loads/sh.stores",
+                              *textwrap.wrap(counts.NOTE, 80)])
         text = f"ratios: rate over that of {self.letters[self.base]} on the same GPU"
         return text + ("" if self.one_gpu else
                        "\n%: of the file's own limit; no verdict between different GPUs")
@@ -261,8 +258,9 @@ class Comparison:
                 f"    {a} {v}" for a, v in zip(self.letters, values)]
         for study, table in self.tables():
             out += ["", f"{title}study {study}", "", render(table)]
-        out += ["", self.legend()] + [bullet + line if markdown else line
-                                      for line in self.missing() + self.summary()]
+        tail = self.missing() + self.doubtful() + self.summary()
+        out += ["", self.legend()] + [bullet + line if markdown else textwrap.fill(
+            line, 80, subsequent_indent="  ", break_on_hyphens=False) for line in tail]
         return "\n".join(out).replace("\n\n\n", "\n\n") + "\n"
 
     def csv(self) -> str:

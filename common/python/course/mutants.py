@@ -73,19 +73,17 @@ def find(chapter: Chapter, asked: str) -> Mutant:
 
 
 def names_a_chapter(chapter: Chapter, asked: str) -> bool:
-    """True for '', '01' and '01:': which mutants are there?"""
-    return asked.rstrip(":") in ("", chapter.number, chapter.name)
+    """True for '', '01', '01:', 'vector_add' and 'list': which mutants are there?"""
+    number = str(int(chapter.number)) if chapter.number.isdigit() else ""
+    return asked.rstrip(":") in ("", chapter.number, chapter.name, number, "list",
+                                 chapter.name.partition("_")[2])
 
 
 def table(chapter: Chapter) -> str:
-    """The mutants of a chapter, a line each: name, version, and the question it asks."""
-    known = [(f"{chapter.number}:{one.name}", one.version, one.hint)
-             for one in load(chapter)]
-    if not known:
-        return f"{chapter.name} has no bugs to plant"
-    widths = [max(len(one[k]) for one in known) for k in (0, 1)]
-    return "\n".join(f"  {name:<{widths[0]}}  {version:<{widths[1]}}  {hint}"
-                     for name, version, hint in known)
+    """The mutants of a chapter, two lines each: what to type, where it is, and a question."""
+    lines = [f"  {f'{chapter.number}:{mutant.name}':<34} in {mutant.file}\n      {mutant.hint}"
+             for mutant in load(chapter)]
+    return "\n".join(lines) or f"{chapter.name} has no bugs to plant"
 
 
 def catches(report: Dict[str, Any]) -> Dict[str, str]:

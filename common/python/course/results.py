@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 SCHEMA = 1
+ROUNDING = 1e-6  # numbers have nine digits
 ROLES = ("version", "peer", "limit", "exercise")
+VERDICTS = ("passed", "right", "not yet")
 
 
 class ResultError(Exception):
@@ -26,6 +28,14 @@ class Gpu:
     copy_gbs: Optional[float]
     read_gbs: Optional[float]
     peak_dram_gbs: Optional[float]
+    memory_bytes: Optional[int] = None
+    sm_count: Optional[int] = None
+
+    @property
+    def kind(self) -> Tuple[str, int, int]:
+        """Which GPUs are the same one: name, memory in GiB and rate of its pins in GB/s. One name
+        is sold with several memories."""
+        return (self.name, round((self.memory_bytes or 0) / 2**30), round(self.peak_dram_gbs or 0))
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,17 @@ class Study:
     axis: Optional[str]
     axis_label: str
     log_axis: bool
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What became of an exercise: 'passed', 'right' (only a GPU can pass it) or 'not yet'."""
+    number: int
+    verdict: str
+    reason: str
+    compared: str
+    asked_ratio: Optional[float]
+    submission: Optional[str]
 
 
 @dataclass(frozen=True)
@@ -75,6 +96,9 @@ class Row:
     code: Optional[str] = None
     behind: Optional[str] = None  # what each launch came behind; files before 2026-11-22 do not say
     mode: Optional[str] = None  # how it was launched: replayed from a graph, plainly, ...
+    instantiations: Tuple[float, ...] = ()  # seconds per launch of each graph that was tried
+    model: Optional[Dict[str, Any]] = None  # CPU backend: what it counted
+    findings: Tuple[str, ...] = ()  # CPU backend: kinds of what its checkers found
 
     @property
     def words(self) -> str:
@@ -110,6 +134,11 @@ class ResultFile:
     environment: Dict[str, Optional[str]]
     studies: Tuple[Study, ...]
     rows: Tuple[Row, ...]
+    judged: Optional[Judged] = None  # of an exercise's file
+
+    @property
+    def on_cpu(self) -> bool:
+        return self.environment.get("backend") == "cpu"
 
     def study(self, name: str) -> Study:
         for study in self.studies:
@@ -203,10 +232,28 @@ def _row(record: Any, where: str) -> Row:
         flags=tuple(get("flags", "list")), skipped=get("skipped", "text?"),
         launch=_get({"launch": None, **record}, "launch", "object?", where) or {},
         **{key: _get({key: None, **record}, key, "text?", where)
-           for key in ("file", "code", "behind", "mode")})
+           for key in ("file", "code", "behind", "mode")},
+        instantiations=tuple(_get({"instantiations_s": value}, "instantiations_s", "number", where)
+                             for value in record.get("instantiations_s") or ()),
+        model=_get({"model": None, **record}, "model", "object?", where),
+        findings=tuple(_get(finding, "kind", "text", where)
+                       for finding in record.get("findings") or () if isinstance(finding, dict)))
     if row.role not in ROLES:
         raise ResultError(f"{where}: the role '{row.role}' is not one of {', '.join(ROLES)}")
     return row
+
+
+def _judged(record: Optional[Dict[str, Any]], where: str) -> Optional[Judged]:
+    if record is None:
+        return None
+    verdict = _get(record, "verdict", "text", where)
+    if verdict not in VERDICTS:
+        raise ResultError(f"{where}: the verdict '{verdict}' is not one of {', '.join(VERDICTS)}")
+    return Judged(_get(record, "number", "number", where), verdict,
+                  _get(record, "reason", "text?", where) or "",
+                  _get(record, "compared", "text?", where) or "",
+                  _get(record, "asked_ratio", "number?", where),
+                  _get({"submission": None, **record}, "submission", "text?", where))
 
 
 def _parse(path: Path) -> Dict[str, Any]:
@@ -261,10 +308,13 @@ def load(path: Path) -> ResultFile:
         interrupted=get("interrupted", "flag"),
         gpu=Gpu(_get(gpu, "name", "text?", where) or "unknown GPU",
                 *(_get(gpu, key, "number?", where)
-                  for key in ("l2_bytes", "copy_gbs", "read_gbs", "peak_dram_gbs"))),
+                  for key in ("l2_bytes", "copy_gbs", "read_gbs", "peak_dram_gbs")),
+                *(_get({key: None, **gpu}, key, "number?", where)
+                  for key in ("memory_bytes", "sm_count"))),
         environment={key: None if value is None else str(value)
                      for key, value in get("environment", "object").items()},
-        studies=studies, rows=rows)
+        studies=studies, rows=rows,
+        judged=_judged(_get({"exercise": None, **data}, "exercise", "object?", where), where))
 
 
 # Choosing rows

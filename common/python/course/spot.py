@@ -10,9 +10,9 @@ import statistics
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from . import results, tables
-from .compare import SAME_WITHIN
 from .results import ResultFile, Row
 
+SAME_WITHIN = 0.01
 SHORT_S = 5e-6  # below it a row is mostly its launch
 NAMED = 5       # rows that moved, in the summary
 

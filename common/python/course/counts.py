@@ -1,0 +1,74 @@
+"""What the CPU backend counted of a row, as the tables show it; and the course's own counts."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from typing import Any, Dict, List, Optional, Tuple
+
+from . import Problem, chapters, tables
+from .results import Row
+
+# heading of a column, the counter, its unit
+ACCESSES = (("loads", "global_loads", "sectors"), ("stores", "global_stores", "sectors"),
+            ("sh.loads", "shared_loads", "wavefronts"),
+            ("sh.stores", "shared_stores", "wavefronts"))
+NOTE = ("Sectors per request to global memory, wavefronts per request to shared memory (sh.); "
+        "lanes busy of 32.")
+
+Counts = Tuple[Optional[float], ...]  # units per request of each access; None where there is none
+
+
+def per_request(model: Dict[str, Any]) -> Counts:
+    """Sectors and wavefronts per request, in the order of ACCESSES."""
+    found: List[Optional[float]] = []
+    for _, name, unit in ACCESSES:
+        access = model.get(name) or {}
+        requests, units = access.get("requests") or 0, access.get(unit) or 0
+        found.append(units / requests if requests else None)
+    return tuple(found)
+
+
+def lanes_busy(model: Dict[str, Any]) -> Optional[float]:
+    """Of the 32 lanes of a warp, how many work in a step, as a share."""
+    steps = model.get("warp_steps") or 0
+    return (model.get("lane_steps") or 0) / 32 / steps if steps else None
+
+
+def cells(counts: Counts) -> List[str]:
+    return ["-" if value is None else f"{value:.2f}" for value in counts]
+
+
+def lanes_cell(model: Dict[str, Any]) -> str:
+    busy = lanes_busy(model)
+    return "-" if busy is None else f"{100 * busy:.0f} %"
+
+
+@functools.lru_cache(maxsize=None)
+def of_course(chapter: str) -> Dict[Tuple[str, str, str], Counts]:
+    """What the course counted of its own versions: by study, version and size ('n=2^20')."""
+    try:
+        file = chapters.find(chapter).path / "results" / "counts" / "h200-modelled.csv"
+    except Problem:
+        return {}
+    if not file.exists():
+        return {}
+    sums: Dict[Tuple[str, str, str], Dict[str, int]] = {}
+    with open(file, encoding="utf-8") as lines:
+        for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+            place = sums.setdefault((row["study"], row["version"], row["size"]), {})
+            place[row["counter"]] = place.get(row["counter"], 0) + int(float(row["modelled"] or 0))
+    return {key: tuple(
+        found.get(f"{name}_{unit}", 0) / found[f"{name}_requests"]
+        if found.get(f"{name}_requests") else None for _, name, unit in ACCESSES)
+        for key, found in sums.items()}
+
+
+def size_key(row: Row) -> str:
+    """A size as that table writes it: 'rows=512 cols=512'."""
+    return " ".join(f"{name}={tables.count_text(value)}" for name, value in row.size.items())
+
+
+def same(first: Counts, second: Counts) -> bool:
+    """Equal as far as a table with two decimals shows."""
+    return cells(first) == cells(second)

@@ -1,0 +1,327 @@
+"""Grading: many submissions of one exercise, each built and judged in its own process and folder.
+
+What stdout says counts for nothing. The program of a submission is the tests and, compiled apart,
+the submission's object file. It gets a random word through a pipe, reads it and closes the pipe
+before the submission's code runs, and sends its verdict back through another pipe, headed by the
+word. A process that ends early, runs too long or asks for too much memory has sent no verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import os
+import resource
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from . import BUILD, ROOT, Problem, build, chapters, code, say, shown, submissions
+from .build import Choice
+from .chapters import Chapter
+from .submissions import Submission
+
+STAGE = BUILD / "grade"
+SECONDS = 120.0       # of a submission's program, unless --limit says otherwise
+MEBIBYTES = 4096      # of memory in use; the CPU backend takes 1 GiB for an answer, and its address
+                      # space is far larger, so it is looked at here rather than limited by ulimit
+COMPILER_SECONDS = 300
+COLUMNS = ["label", "verdict", "reason", "note", "ratio", "asked_ratio", "compared", "seconds",
+           "file"]
+
+
+class Grade(NamedTuple):
+    """What became of one submission; `data` is its result file, if its program sent one."""
+
+    submission: Submission
+    verdict: str
+    reason: str
+    data: Optional[Dict[str, Any]] = None
+    seconds: float = 0.0
+    note: str = ""
+
+    def row(self) -> List[object]:
+        data = self.data or {"results": [], "exercise": {}}
+        rates = [(row["rate"] or {}).get("value") for row in data["results"]]
+        order = [row["role"] != "exercise" for row in data["results"]]
+        known = dict(zip(order, rates))
+        ratio = known[False] / known[True] if known.get(False) and known.get(True) else None
+        judged = data["exercise"]
+        return [self.submission.label, self.verdict, self.reason, self.note,
+                "" if ratio is None else f"{ratio:.4f}", judged.get("asked_ratio") or "",
+                judged.get("compared") or "", f"{self.seconds:.1f}", self.submission.file.name]
+
+
+# Building
+
+def stage(chapter: Chapter, number: int, found: List[Submission], tests: Optional[Path]) -> Path:
+    """Copies of the submissions under names of our own, and of the teacher's tests."""
+    folder = STAGE / f"{chapter.name}_{number}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for index, each in enumerate(found):
+        shutil.copyfile(each.file, folder / f"s{index:03}.cu")
+    if tests:
+        if not tests.is_file():
+            raise Problem(f"--tests {tests}: no such file", 2)
+        shutil.copyfile(tests, folder / "tests.cpp")
+    return folder
+
+
+@contextmanager
+def compiler_limits() -> Iterator[None]:
+    """A limit of CPU time for each compiler, which inherits it."""
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    spent = int(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + COMPILER_SECONDS, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, before)
+
+
+def target_of(chapter: Chapter, number: int, index: int, kernel: bool = False) -> str:
+    return f"{chapter.name}_submission_s{index:03}_{number}{'_kernel' if kernel else ''}"
+
+
+def object_of(choice: Choice, target: str) -> Optional[Path]:
+    """The object file of a target, wherever the generator puts it."""
+    folders = list(choice.folder.rglob(f"{target}.dir"))
+    files = [file for folder in folders for file in folder.rglob("s[0-9]*.o")]
+    return files[0] if files else None
+
+
+def build_apart(choice: Choice, targets: List[str]) -> build.Result:
+    with compiler_limits():
+        return build.build(choice, targets, f"{len(targets)} programs", "grade")
+
+
+# Judging
+
+def limits(seconds: float, folder: Path) -> Callable[[], None]:
+    """What a child does before it becomes the submission's program."""
+    def apply() -> None:
+        os.chdir(folder)
+        os.setsid()
+        # each thread of the CPU backend counts; the clock outside has the last word
+        cores = os.cpu_count() or 1
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * cores) + 1,) * 2)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return apply
+
+
+def memory_of(process: int) -> int:
+    """MiB that a process has in use; 0 where the system does not say."""
+    try:
+        text = Path(f"/proc/{process}/statm").read_text()
+        return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def wait_within(process: "subprocess.Popen[bytes]", seconds: float, megabytes: int) -> str:
+    """Waits for the end; empty, or which limit was reached."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            process.wait(0.05)
+            return ""
+        except subprocess.TimeoutExpired:
+            if memory_of(process.pid) > megabytes:
+                return f"it took more than {megabytes} MiB of memory"
+    return f"not over after {seconds:g} s"
+
+
+def judge(program: Path, label: str, seconds: float,
+          megabytes: int = MEBIBYTES) -> Tuple[Optional[Dict[str, Any]], str]:
+    """Runs one program in a folder of its own; the verdict that it sent, or why there is none."""
+    word = secrets.token_hex(24)
+    read_word, give_word = os.pipe()
+    read_verdict, give_verdict = os.pipe()
+    surroundings = {key: value for key, value in os.environ.items()
+                    if key in ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "LANG")
+                    or key.startswith("SIMT_")}
+    surroundings["COURSE_TEACHER"] = f"{read_word},{give_verdict}"
+    sent = bytearray()
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        process = subprocess.Popen(
+            [str(program), "--label", label], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, pass_fds=(read_word, give_verdict), env=surroundings,
+            preexec_fn=limits(seconds, Path(folder)))
+        os.close(read_word)
+        os.close(give_verdict)
+        os.write(give_word, word.encode())
+        os.close(give_word)
+        reader = threading.Thread(target=drain, args=(read_verdict, sent), daemon=True)
+        reader.start()
+        try:
+            reached = wait_within(process, seconds, megabytes)
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            exit_code = process.wait()
+        reader.join(timeout=5)
+    if reached:
+        return None, reached
+    return verdict_of(bytes(sent), word, exit_code)
+
+
+def drain(pipe: int, into: bytearray) -> None:
+    with os.fdopen(pipe, "rb") as stream:
+        into += stream.read(2**24)
+
+
+def verdict_of(sent: bytes, word: str, exit_code: int) -> Tuple[Optional[Dict[str, Any]], str]:
+    """The result file that a program sent; it must begin with the word, be whole, and agree with
+    the way the program ended."""
+    head, _, text = sent.partition(b"\n")
+    if not secrets.compare_digest(head, word.encode()) or not text:
+        how = (f"was ended by {signal.Signals(-exit_code).name}" if exit_code < 0 else
+               f"ended with exit code {exit_code}")
+        return None, f"the program {how} before the tests were over"
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None, "the verdict is cut off"
+    expected = {"passed": 0, "right": 3, "not yet": 1}[data["exercise"]["verdict"]]
+    if expected != exit_code:
+        return None, f"the verdict does not agree with the exit code {exit_code}"
+    return data, ""
+
+
+# All of it
+
+def known_solutions(chapter: Chapter, number: int) -> Dict[str, str]:
+    folder = chapter.path / "exercises"
+    files = {"as the course's solution": chapters.numbered(folder / "solution", ".cu").get(number),
+             "as the starter": chapters.numbered(folder, ".cu").get(number)}
+    return {name: file.read_text(encoding="utf-8") for name, file in files.items() if file}
+
+
+def look_at_sources(found: List[Submission]) -> Dict[int, str]:
+    """Those that are not built, and why."""
+    refused: Dict[int, str] = {}
+    for index, each in enumerate(found):
+        why = submissions.refused_source(source_of(each))
+        if why:
+            refused[index] = f"refused: {why}"
+    return refused
+
+
+def source_of(each: Submission) -> str:
+    return each.file.read_text(encoding="utf-8", errors="replace")
+
+
+def notes_on(chapter: Chapter, number: int, found: List[Submission]) -> List[str]:
+    """Whose code another one has, too, names of variables and all. Short answers may be alike."""
+    notes = []
+    for each in found:
+        others = {f"as {other.label}": source_of(other) for other in found if other != each}
+        others.update(known_solutions(chapter, number))
+        same = submissions.same_code(source_of(each), others)
+        notes.append(f"the same code {same}" if same else "")
+    return notes
+
+
+def compile_all(chapter: Chapter, number: int, choice: Choice, count: int,
+                refused: Dict[int, str]) -> None:
+    """Objects first; those that pass the look at them are linked. Adds to `refused`."""
+    build.configure(choice, force=True)
+    todo = [index for index in range(count) if index not in refused]
+    kernels = {index: target_of(chapter, number, index, kernel=True) for index in todo}
+    if kernels:
+        build_apart(choice, list(kernels.values()))
+    given = submissions.given_by(chapters.exercise(chapter, number).read_text(encoding="utf-8"))
+    for index, target in kernels.items():
+        file = object_of(choice, target)
+        why = submissions.refused_object(file, given) if file else None
+        if not file:
+            refused[index] = "did not compile"
+        elif why:
+            refused[index] = f"refused: {why}"
+    programs = {index: target_of(chapter, number, index) for index in todo if index not in refused}
+    if programs:
+        build_apart(choice, list(programs.values()))
+    for index, target in programs.items():
+        if not (choice.folder / "bin" / target).exists():
+            refused[index] = ("did not link: the function that the tests call is not there (its "
+                              "name, its parameters, namespace exercise)")
+
+
+def run(chapter: Chapter, choice: Choice, options: argparse.Namespace) -> int:
+    """Grades a folder of submissions; 0 when all were judged, whatever the verdicts."""
+    number = options.exercise
+    found = submissions.find(options.grade, number)
+    tests = options.tests
+    folder = stage(chapter, number, found, tests)
+    try:
+        refused = look_at_sources(found)
+        old = [choice.folder / "bin" / target_of(chapter, number, k) for k in range(len(found))]
+        for file in old + list(choice.folder.rglob(f"{chapter.name}_submission_s*.dir/**/*.o")):
+            file.unlink() if file.exists() else None  # of an earlier folder of submissions
+        compile_all(chapter, number, choice, len(found), refused)
+        if not choice.can_run:
+            say(f"Compiled, not judged: that needs a GPU ({choice.reason}), or --backend cpu.")
+            return 3
+        grades = [judged_one(chapter, number, choice, options, each, index, refused.get(index))
+                  ._replace(note=note)
+                  for index, (each, note) in enumerate(zip(found, notes_on(chapter, number,
+                                                                           found)))]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        build.configure(choice, force=True)  # forgets the submissions
+    report(chapter, number, choice, grades)
+    return 0
+
+
+def judged_one(chapter: Chapter, number: int, choice: Choice, options: argparse.Namespace,
+               each: Submission, index: int, refused: Optional[str]) -> Grade:
+    if refused:
+        grade = Grade(each, "not yet", refused)
+    else:
+        start = time.monotonic()
+        program = choice.folder / "bin" / target_of(chapter, number, index)
+        data, why = judge(program, each.label, options.limit)
+        program.unlink()
+        spent = time.monotonic() - start
+        judged = data["exercise"] if data else {"verdict": "not yet", "reason": why}
+        grade = Grade(each, judged["verdict"], judged["reason"] or "", data, spent)
+    say(f"{each.label:<20} {grade.verdict:<8} {grade.reason}")
+    return grade
+
+
+def report(chapter: Chapter, number: int, choice: Choice, grades: List[Grade]) -> None:
+    """The CSV, and a result file for each submission that sent one."""
+    date = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    folder = BUILD / "results" / f"grade-{chapter.name}-{number}-{date}"
+    folder.mkdir(parents=True, exist_ok=True)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for grade in grades:
+        writer.writerow(grade.row())
+        if grade.data:
+            grade.data["label"] = grade.submission.label
+            grade.data["exercise"]["submission"] = code.hash_of(grade.submission.file, ROOT)
+            (folder / f"{grade.submission.label}.json").write_text(
+                json.dumps(grade.data, indent=1) + "\n", encoding="utf-8")
+    (folder / "grades.csv").write_text(out.getvalue(), encoding="utf-8")
+    passed = sum(grade.verdict == "passed" for grade in grades)
+    right = sum(grade.verdict == "right" for grade in grades)
+    say(f"\n{len(grades)} submissions: {passed} passed, "
+        + (f"{right} right (only a GPU can pass them), " if right else "")
+        + f"{len(grades) - passed - right} not yet")
+    say(f"Wrote: {shown(folder / 'grades.csv')} and {sum(g.data is not None for g in grades)} "
+        f"result files; a leaderboard: common/plot compare --class {shown(folder)}")

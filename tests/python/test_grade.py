@@ -1,0 +1,260 @@
+"""Grading: who gets round the tests is refused, or passes nothing; who solved it passes.
+
+The last class builds and runs every submission of submitted.py on the CPU backend, which takes a
+minute: COURSE_GRADE=1 python3 tests/python/test_grade.py
+"""
+import csv
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "common" / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from submitted import CHEATS, HONEST  # noqa: E402
+from course import Problem, grade, results, submissions  # noqa: E402
+
+TELLS = """import json, os, sys
+read, write = map(int, os.environ.pop("COURSE_TEACHER").split(","))
+word = os.read(read, 100).decode()
+verdict = {"exercise": {"verdict": "passed", "reason": None}, "results": []}
+"""
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+class Sources(unittest.TestCase):
+    def test_honest_ones_and_our_solutions_are_built(self):
+        texts = list(HONEST.values()) + [
+            file.read_text(encoding="utf-8")
+            for file in ROOT.glob("chapters/*/exercises/**/*.cu")]
+        self.assertGreater(len(texts), 20)
+        for text in texts:
+            self.assertIsNone(submissions.refused_source(text))
+
+    def test_what_is_refused_before_it_is_built(self):
+        for name in ("include", "hidden_include", "macro_include", "constructor"):
+            text, reason = CHEATS[name]
+            self.assertRegex("refused: " + str(submissions.refused_source(text)), reason)
+        for line in ('#include "my.hpp"', "#include </etc/passwd>", "#include <../x>",
+                     '# /* a */ include "x"', '#inc\\\nlude "x"'):
+            self.assertIsNotNone(submissions.refused_source(line + "\n"), line)
+        self.assertIsNone(submissions.refused_source('// #include "x"\n#include <cmath>\n'))
+
+    def test_same_code_with_other_comments(self):
+        text = HONEST["honest"]
+        self.assertEqual(submissions.same_code("// mine\n" + text.replace("  ", "\t"),
+                                               {"as b": text}), "as b")
+        self.assertIsNone(submissions.same_code(text, {"as b": HONEST["other"]}))
+
+
+class Objects(Folder):
+    """Objects of plain C++, compiled here."""
+
+    def look(self, text):
+        self.write("a.cpp", text)
+        subprocess.run(["g++", "-O1", "-c", "a.cpp", "-o", "a.o"], cwd=self.folder, check=True)
+        return submissions.refused_object(self.folder / "a.o")
+
+    def test_an_answer(self):
+        self.assertIsNone(self.look(
+            "#include <cmath>\n#include <vector>\nnamespace exercise { float f(float x) {"
+            " std::vector<float> v(3, x); return std::sqrt(v[1]) + powf(x, 3); } }"))
+
+    def test_calls_and_definitions(self):
+        for text, words in (
+                ("#include <unistd.h>\nnamespace exercise { void f() { _exit(0); } }", "_exit"),
+                ("#include <cstdio>\nnamespace exercise { auto f() { return fopen(\"\", \"\"); } }",
+                 "fopen"),
+                ("#include <cstdlib>\nnamespace exercise { auto f() { return getenv(\"A\"); } }",
+                 "getenv"),
+                ("#include <unistd.h>\nnamespace exercise { int f() { return write(1, 0, 1); } }",
+                 "write"),
+                ("#include <fstream>\nnamespace exercise { void f() { std::ofstream(\"a\"); } }",
+                 "std::basic_"),
+                ("#include <thread>\nnamespace exercise { void f() { std::thread([]{}).join(); } }",
+                 "std::thread|calls pthread"),
+                ("int main() { return 0; }", "defines main"),
+                ("void* malloc(unsigned long) { return 0; }", "defines malloc"),
+                ("namespace course { int run() { return 0; } }", "defines course::run"),
+                ("namespace course { inline int run() { static int k; return ++k; }\n}"
+                 "namespace exercise { int f() { return course::run(); } }", "course::run"),
+                ("int f(); int k = f();", "before main|calls f")):
+            self.assertRegex(str(self.look(text)), words, text)
+
+    def test_what_nvcc_makes(self):
+        made = ("0000000000000150 T __device_stub__ZN8exercise3addEPf(float*)\n"
+                "0000000000000000 d __fatDeviceText\n"
+                "0000000000000000 t __sti____cudaRegisterAll()\n"
+                "0000000000000280 T exercise::add(float*)\n"
+                "                 U __cudaLaunchKernel\n                 U atexit\n"
+                "                 U __cudaRegisterFatBinary\n                 U exit\n"
+                "0000000000000000 r fatbinData\n")
+        self.assertIsNone(submissions.refused_names(made))
+        self.assertIn("calls exit", submissions.refused_names(
+            made.replace("                 U __cudaRegisterFatBinary\n", "")))
+        course = "                 U reduce_first::exclusive(float*)\n"
+        self.assertIn("calls reduce_first", submissions.refused_names(made + course))
+        starter = "namespace reduce_first {\nint f();\n}\nnamespace exercise {\n"
+        self.assertIsNone(submissions.refused_names(made + course, submissions.given_by(starter)))
+        self.assertIn("calls write", submissions.refused_names(
+            made + "                 U write\n"))
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "an instruction of x86")
+    def test_hidden_ones(self):
+        self.assertRegex(self.look('namespace exercise { void f() { asm("syscall"); } }'),
+                         "operating system")
+        self.assertRegex(self.look(
+            "namespace exercise { int k; __attribute__((constructor)) void f() { k = 1; }\n"
+            "__attribute__((constructor)) void g() { k = 2; } }"), "before main")
+
+
+class Judge(Folder):
+    """Programs that are scripts of Python, which do what a submission's program could do."""
+
+    def judge(self, text, seconds=10.0, megabytes=500):
+        path = self.write("program", f"#!{sys.executable}\n" + text)
+        path.chmod(0o755)
+        return grade.judge(path, "ada", seconds, megabytes)
+
+    def test_a_verdict_with_the_word(self):
+        data, why = self.judge(TELLS + "os.write(write, (word + '\\n' + json.dumps(verdict))"
+                                       ".encode())\n")
+        self.assertEqual((data["exercise"]["verdict"], why), ("passed", ""))
+
+    def test_what_is_no_verdict(self):
+        for text, words in (
+                ("print('PASSED')\n", "exit code 0 before the tests were over"),
+                (TELLS + "os.write(write, ('word\\n' + json.dumps(verdict)).encode())\n",
+                 "before the tests"),
+                (TELLS + "os.write(write, json.dumps(verdict).encode())\n", "before the tests"),
+                (TELLS + "os.write(write, (word + '\\n{').encode())\n", "cut off"),
+                (TELLS + "os.write(write, (word + '\\n' + json.dumps(verdict)).encode())\n"
+                         "sys.exit(1)\n", "does not agree"),
+                ("import os\nos.abort()\n", "ended by SIGABRT")):
+            data, why = self.judge(text)
+            self.assertIsNone(data, text)
+            self.assertIn(words, why)
+
+    def test_limits(self):
+        self.assertIn("not over after 0.5 s", self.judge("while True: pass\n", 0.5)[1])
+        self.assertIn("MiB of memory", self.judge(
+            "import time\nx = bytearray(700 << 20)\ntime.sleep(9)\n")[1])
+
+    def test_a_child_that_stays_does_not_hold_the_judge(self):
+        data, why = self.judge("import subprocess, sys, time\n"
+                               "subprocess.Popen([sys.executable, '-c', 'import time; "
+                               "time.sleep(60)'])\n")
+        self.assertIn("before the tests", why)
+
+    def test_it_has_a_folder_of_its_own(self):
+        self.judge("open('left_behind', 'w').write('x')\n")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["program"])
+        self.assertFalse(Path("left_behind").exists())
+
+    def test_surroundings_hold_nothing_else(self):
+        os.environ["SECRET_OF_THE_TEACHER"] = "x"
+        self.addCleanup(os.environ.pop, "SECRET_OF_THE_TEACHER")
+        data, why = self.judge(TELLS + "verdict['results'] = list(os.environ)\n"
+                               "os.write(write, (word + '\\n' + json.dumps(verdict)).encode())\n")
+        self.assertNotIn("SECRET_OF_THE_TEACHER", data["results"])
+
+
+class Finding(Folder):
+    def test_files_and_folders(self):
+        self.write("ada.cu", "")
+        self.write("bob/1_tail.cu", "")
+        self.write("bob/old.cu", "")
+        self.write("eve lastname/x.cu", "")
+        self.assertEqual([each.label for each in submissions.find(self.folder, 1)],
+                         ["ada", "bob", "eve_lastname"])
+
+    def test_refused(self):
+        with self.assertRaisesRegex(Problem, "no .cu files"):
+            submissions.find(self.folder, 1)
+        with self.assertRaisesRegex(Problem, "no such folder"):
+            submissions.find(self.folder / "x", 1)
+        self.write("bob/a.cu", "")
+        self.write("bob/b.cu", "")
+        with self.assertRaisesRegex(Problem, "2 .cu files"):
+            submissions.find(self.folder, 1)
+
+
+class Written(Folder):
+    """The programs of exercises that were built: what they write, and what they tell a teacher."""
+
+    def setUp(self):
+        super().setUp()
+        folder = Path(os.environ.get("COURSE_BIN", ROOT / "build" / "cpu" / "bin"))
+        self.programs = {kind: folder / f"01_vector_add_{kind}_1" for kind in (
+            "solution", "starter")}
+        if not all(program.exists() for program in self.programs.values()):
+            self.skipTest(f"the exercises are not built in {folder}")
+
+    def test_files(self):
+        for kind, verdicts in (("solution", ("passed",)), ("starter", ("not yet",))):
+            file = self.folder / f"{kind}.json"
+            done = subprocess.run([str(self.programs[kind]), "--label", "ada", "--json", str(file)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            if done.returncode == 3:
+                self.skipTest("no GPU to judge on")
+            data = results.load(file)
+            self.assertIn(data.judged.verdict, verdicts)
+            self.assertEqual((data.label, data.judged.number), ("ada", 1))
+            mine = [row for row in data.rows if row.role == "exercise"]
+            self.assertEqual([row.verified for row in mine], [kind == "solution"])
+            self.assertEqual(bool(data.judged.reason), kind == "starter")
+            if data.on_cpu and kind == "solution":
+                self.assertEqual([row.version for row in data.rows],
+                                 ["yours", "02_one_thread_per_element"])
+                self.assertEqual(mine[0].model["global_loads"],
+                                 data.rows[1].model["global_loads"])
+
+    def test_the_pipe(self):
+        data, why = grade.judge(self.programs["solution"], "ada", 100)
+        if why.startswith("the program ended with exit code 3"):
+            self.skipTest("no GPU to judge on")
+        self.assertEqual((data["exercise"]["verdict"], data["label"], why), ("passed", "ada", ""))
+        data, why = grade.judge(self.programs["starter"], "ada", 100)
+        self.assertEqual(data["exercise"]["verdict"], "not yet")
+
+
+@unittest.skipUnless(os.environ.get("COURSE_GRADE"), "builds and runs 20 programs: COURSE_GRADE=1")
+class Everything(Folder):
+    def test_all(self):
+        for name, text in HONEST.items():
+            self.write(f"{name}.cu", text)
+        for name, (text, _) in CHEATS.items():
+            self.write(f"{name}.cu", text)
+        done = subprocess.run(
+            [str(ROOT / "chapters" / "run"), "01", "--exercise", "1", "--backend", "cpu", "--grade",
+             str(self.folder), "--limit", "20"], stdout=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        file = ROOT / re.search(r"Wrote: (\S+grades.csv)", done.stdout)[1]
+        with open(file, encoding="utf-8") as lines:
+            rows = {row["label"]: row for row in csv.DictReader(lines)}
+        self.assertEqual({name for name, row in rows.items() if row["verdict"] == "passed"},
+                         set(HONEST))
+        for name, (_, reason) in CHEATS.items():
+            self.assertRegex(rows[name]["reason"], reason, name)
+        self.assertEqual(len(list(file.parent.glob("*.json"))), len(HONEST) + 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
