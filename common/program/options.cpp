@@ -126,6 +126,8 @@ Options parse_options(int argc, const char* const* argv) {
       options.device = static_cast<int>(number_for(name, value(), 0, 1023));
     } else if (name == "--model") {
       options.model = true;
+    } else if (name == "--draw") {
+      bad("--draw is an option of chapters/run, which makes the page");
     } else if (name == "--break") {
       bad("--break is an option of chapters/run, which builds the broken version");
     } else {

@@ -29,6 +29,8 @@ struct Block;
 struct Gang;
 struct Grid;
 struct Worker;
+struct BlockTrace;
+struct LaunchTrace;
 
 /// Threads that meet at a barrier: a block, a cluster or a grid.
 struct Meeting {
@@ -140,6 +142,7 @@ struct Block {
   std::uint32_t time = 1, barrier_time = 0;
   std::unordered_map<std::uint32_t, std::uint32_t> knows;  ///< other blocks: serial, time
   bool knows_all = false;  ///< too many to keep apart: no race with other blocks is reported
+  std::shared_ptr<BlockTrace> trace;  ///< null unless its requests are kept for drawing
 };
 
 /// Blocks that are alive at once on one OS thread.
@@ -189,6 +192,7 @@ struct Grid {
   std::vector<Child> children, tail;
   std::unordered_map<std::uintptr_t, Published> published;
   std::atomic<bool> any_published{false};
+  std::shared_ptr<LaunchTrace> trace;
 };
 
 /// An OS thread that runs gangs.

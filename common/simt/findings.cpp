@@ -10,6 +10,7 @@
 
 #include "engine.hpp"
 #include "errors.hpp"
+#include "trace.hpp"
 
 namespace simt {
 namespace {
@@ -62,6 +63,7 @@ void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter 
   const std::string name = std::string(kind) + "|" + grid.launch.kernel;
   if (first != 0 && !known.insert({name, first, second}).second) return;
   findings.push_back({kind, grid.launch.kernel, std::string(grid.launch.kernel) + ", " + text});
+  if (tracing) trace_finding(kind, grid, text, first, second);
   if (findings_expected) return;
   ++findings_made;
   std::fprintf(stderr, "simt: %s: %s\n", kind, findings.back().text.c_str());

@@ -16,6 +16,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 from . import BUILD, ROOT, Problem, build, chapters, install, machine, say, shown
 from .build import Choice
+from .draw.run import REASON, Drawing
 
 PROJECT = ROOT / "common" / "cmake" / "single"
 REMEMBERED = 20  # files that stay built at a time
@@ -74,6 +75,9 @@ def asked(options: argparse.Namespace) -> Optional[Source]:
     for name, option in NEED_A_CHAPTER.items():
         if getattr(options, name) not in (None, False):
             raise Problem(f"--{option} is for chapters, not for a file such as {source.typed}", 2)
+    if options.draw and (options.backend == "cuda" or options.arch or options.build_only):
+        raise Problem("--draw runs on the CPU backend: leave out --backend cuda, --arch and "
+                      "--build-only", 2)
     if options.model and (options.backend == "cuda" or options.arch or options.build_only):
         raise Problem("--model runs and counts on the CPU backend: leave out --backend cuda, "
                       "--arch and --build-only", 2)
@@ -84,6 +88,8 @@ def choose(options: argparse.Namespace) -> Choice:
     """The backend for one file. A GPU needs nvcc, even where chapters were built elsewhere."""
     if options.model:
         return build.on_cpu("--model counts there")
+    if options.draw:
+        return build.on_cpu(REASON)
     choice = build.choose(options.backend, options.arch, options.build_only)
     if choice.rebuild:
         return choice
@@ -255,10 +261,11 @@ def watched(findings: Findings) -> Iterator[int]:
         thread.join(timeout=5)  # a process that the program left behind may hold it open
 
 
-def run_on_cpu(command: Sequence[str], model: bool) -> int:
+def run_on_cpu(command: Sequence[str], model: bool, drawing: Optional[Drawing] = None) -> int:
     """Run a program; its exit code, or 66 if there was a finding, which the last line sums up."""
     findings = Findings()
-    surroundings = {**os.environ, "SIMT_COUNT": "1"} if model else dict(os.environ)
+    surroundings = {**os.environ, **({"SIMT_COUNT": "1"} if model or drawing else {}),
+                    **(drawing.environment() if drawing else {})}
     try:
         with watched(findings) as pipe:
             code = build.call(command, stderr=pipe, env=surroundings)
@@ -266,8 +273,10 @@ def run_on_cpu(command: Sequence[str], model: bool) -> int:
         say(f"\n{findings.summary()}" if findings.texts else "")
         raise
     say()
-    if findings.held:
+    if findings.held and model:
         say("".join(findings.held))
+    if drawing:
+        drawing.finish()
     say(findings.summary())
     return FOUND if findings.texts else code
 
@@ -284,4 +293,6 @@ def run(source: Source, choice: Choice, options: argparse.Namespace, rest: List[
         return 0
     say()
     command = [str(program), *rest]
-    return run_on_cpu(command, options.model) if on_cpu else build.call(command)
+    if not on_cpu:
+        return build.call(command)
+    return run_on_cpu(command, options.model, Drawing(source.name) if options.draw else None)
