@@ -12,8 +12,11 @@
 namespace simt {
 namespace {
 
+/// Where the engine's own sources stand. Under ccache with a base folder the compiler knows a path
+/// relative to the build folder: "../../common/simt/", of which "/common/simt/" stays.
 std::string engine_folder() {
-  const std::string file = __FILE__;
+  std::string file = __FILE__;
+  while (file.rfind("../", 0) == 0) file.erase(0, file.rfind("../../", 0) == 0 ? 3 : 2);
   const auto slash = file.rfind('/');
   return slash == std::string::npos ? "" : file.substr(0, slash + 1);
 }
@@ -28,7 +31,7 @@ std::string program_path() {
 bool is_users(const std::string& file) {
   static const auto& engine = *new std::string(engine_folder());
   return file != "??" && file.rfind("/usr/", 0) != 0 &&
-         (engine.empty() || file.rfind(engine, 0) != 0);
+         (engine.empty() || file.find(engine) == std::string::npos);
 }
 
 /// addr2line prints the innermost inlined function first; the first frame of the user's code is the
