@@ -9,6 +9,7 @@
     warp=0 request=1      which of them (of block 0); request=1-8 with view=lanes or view=banks
     unit=1        the lanes of this wavefront or sector in orange
     view=request  (default), lanes: who takes part; banks: where words lie; block: all its warps
+    quiet=1       without the cost, for readers who do not know sectors yet
     study=NAME    of the chapter (default: sequence); run=2: at this value of its axis
 
 The requests come from the CPU backend and stand in results/drawn/requests.json, with a hash of the
@@ -29,7 +30,7 @@ from .svg import Figure
 
 FOLDER = "results/drawn"
 IMAGE = re.compile(r"[ \t]*\n!\[[^\]]*\]\([^)\s]*\)")
-OPTIONS = {"of", "warp", "request", "unit", "view", "study", "run"}
+OPTIONS = {"of", "warp", "request", "unit", "view", "study", "run", "quiet"}
 KINDS = {"load", "store", "atomic", "shared", "global"}
 
 
@@ -122,7 +123,7 @@ def request_figure(record: trace.Record, place: str, wanted: Wanted) -> Optional
         memory = done[first - 1][6]
         return {"row": record["lines"][counted["row"]], "turns": counted["turns"],
                 "name": known["places"][number], "memory": memory, "window": record["window"],
-                "names": known["memories"][memory] if memory >= 0 else [],
+                "names": [list(n) for n in known["memories"][memory]] if memory >= 0 else [],
                 "shared": known["shared"], "warp": warp, "first": first, "line": int(line),
                 "items": [["request", 0, *item[2:]] for item in done[first - 1:last]]}
     return None
@@ -153,7 +154,8 @@ def figures_of(records: Sequence[trace.Record], words: str) -> List[Figure]:
             figure = block_figure(record) if view == "block" else request_figure(record, place,
                                                                                 wanted)
             if figure:
-                figure = {"view": view, "file": file, "unit": wanted.number("unit", 0), **figure}
+                figure = {"view": view, "file": file, "unit": wanted.number("unit", 0),
+                          **({"quiet": True} if wanted.number("quiet", 0) else {}), **figure}
                 figure["row"] = {key: figure["row"][key] for key in ("space", "access")}
                 found.append(figure)
                 break
@@ -189,9 +191,8 @@ def block_text(page: Page, words: str, kept: Dict[str, Any]) -> str:
     """The image's line of Markdown."""
     name = slug(words)
     figures = kept[words]["figures"]
-    lines = [f"line {f['line']} of {svg.version(f)}" if f["line"] else svg.version(f)
-             for f in figures]
-    return f"\n![{', '.join(lines)}, drawn]({FOLDER}/{name}.svg)"
+    lines = [f"line {f['line']} of {f['file']}" if f["line"] else f["file"] for f in figures]
+    return f"\n![{', '.join(lines)}]({FOLDER}/{name}.svg)"
 
 
 def image(page: Page, words: str) -> str:
@@ -246,6 +247,10 @@ def keep(page: Page, run: Run) -> None:
     kept, path = traced(page, run), store(page)
     if not kept:
         return
+    named = {f"{slug(words)}.svg" for words in kept}
+    for old in path.parent.glob("*.svg"):
+        if old.name not in named:
+            old.unlink()  # of a marker that is gone
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"{json.dumps(words)}: {json.dumps(what, separators=(',', ':'))}"
              for words, what in kept.items()]

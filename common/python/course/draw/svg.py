@@ -95,7 +95,8 @@ def title(figure: Figure) -> str:
     if figure["view"] == "block":
         return f"{version(figure)}: the warps of a block, request by request"
     costs = cost(figure, figure["items"][0]) if figure["view"] == "request" else "step by step"
-    return f"{version(figure)}, line {figure['line']}: {what(figure)}, {costs}"
+    return (f"{version(figure)}, line {figure['line']}: {what(figure)}"
+            + ("" if figure.get("quiet") else f", {costs}"))
 
 
 def row_name(figure: Figure, byte: int) -> str:
@@ -239,7 +240,7 @@ def request(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> f
     if shared:
         y = bank_row(sheet, grid, y, solution)
     y = word_rows(sheet, grid, y, figure, solution, now)
-    if not shared and not grid.small:
+    if not (shared or grid.small or figure.get("quiet")):
         for sector in range(4):
             sheet.text(grid.middle(sector * 8 + 3) + grid.cell / 2, y + 12, f"sector {sector}", 10,
                        SOFT, "middle")
@@ -279,32 +280,39 @@ def banks(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> flo
     for bank in range(32):
         grid.box(sheet, bank, y, FAINT, LINE, str(bank), SOFT)
     y += grid.high + 6
+    looks = ((BLUE, "none", "#ffffff"), (HOT_PALE, HOT, HOT))  # the first wavefront, and more
     for number, item in enumerate(figure["items"], figure["first"]):
         solution = solved(figure, item)
         grid.label(sheet, y, f"request {number}")
         sheet.text(grid.x(32) + 8, y + 12, cost(figure, item), 11,
                    HOT if item[4] > 1.5 * item[5] else INK)
         for mark in solution.marks:
-            late = mark.unit > 0
-            grid.box(sheet, mark.word % 32, y + mark.unit * (grid.high + 1),
-                     HOT_PALE if late else BLUE, HOT if late else "none", str(mark.lane),
-                     HOT if late else "#ffffff")
+            fill, stroke, ink = looks[min(mark.unit, 1)] if solution.units > solution.ideal else (
+                looks[0])
+            grid.box(sheet, mark.word % 32, y + mark.unit * (grid.high + 1), fill, stroke,
+                     str(mark.lane), ink)
         y += solution.units * (grid.high + 1) + 7
     return y + 4
 
 
 # ---- A block ----
 
-def block(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> float:
-    """Each warp's requests between barriers: as wide as they cost, as tall as lanes take part."""
-    sheet.text(x + 4, y + 14, title(figure), 14, INK, bold=True)
-    top, high = y + 26, 13
+def phases_of(figure: Figure) -> List[float]:
+    """How much room the requests between two barriers take, in requests that cost their ideal."""
     phases: List[float] = []
     for warp in figure["warps"]:
         for number, cells in enumerate(warp):
             room = sum(max(1.0, units / ideal) for _, units, ideal, _ in cells) + .6
             phases[number:number + 1] = [max([room, *phases[number:number + 1]])]
-    scale = min(15.0, (width - 70) / sum(phases))
+    return phases
+
+
+def block(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> float:
+    """Each warp's requests between barriers: as wide as they cost, as tall as lanes take part."""
+    sheet.text(x + 4, y + 14, title(figure), 14, INK, bold=True)
+    top, high = y + 26, 13
+    phases = phases_of(figure)
+    scale = min(15.0, (width - 70) / figure.get("room", sum(phases)))
     for row, warp in enumerate(figure["warps"]):
         y = top + row * (high + 3)
         sheet.text(x + 52, y + high - 3, f"warp {row}", 10, SOFT, "end")
@@ -338,6 +346,9 @@ def draw(figures: Sequence[Figure]) -> str:
     sheet, side_by_side = Sheet(), len(figures) > 1 and figures[0]["view"] == "request"
     width = WIDTH / len(figures) if side_by_side else WIDTH
     bottom = 0.0
+    if figures[0]["view"] == "block":  # to one scale
+        room = max(sum(phases_of(figure)) for figure in figures)
+        figures = [{**figure, "room": room} for figure in figures]
     for number, figure in enumerate(figures):
         x, y = (number * width, 0.0) if side_by_side else (0.0, bottom)
         bottom = max(bottom, VIEWS[figure["view"]](sheet, figure, x, y, width - 8))

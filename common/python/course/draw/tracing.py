@@ -23,7 +23,13 @@ def command_of(page: Page, file: str, study: str) -> List[str]:
                            "--build-only"], stdout=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise Problem(f"{chapter.name} did not build: {script} {chapter.name} --backend cpu")
-    return [str(BUILD / "cpu" / "bin" / chapter.name), "--study", study, "--model"]
+    return chapter_command(BUILD / "cpu" / "bin" / chapter.name, file, study)
+
+
+def chapter_command(program: Path, file: str, study: str) -> List[str]:
+    """A chapter's program: of the sequence the version of this file alone."""
+    only = ["--only", Path(file).stem] if study == "sequence" else []
+    return [str(program), "--study", study, "--model", *only]
 
 
 def run(page: Page, file: str, study: str, trace: Path) -> None:
