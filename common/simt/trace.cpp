@@ -245,6 +245,7 @@ void trace_request(WarpTrace& warp, TracedRequest request) {
 
 void trace_step(WarpTrace& warp, std::uint32_t mask) {
   RawItem* last = last_of(warp, TracedItem::step);
+  if (last_of(warp, TracedItem::left_out) != nullptr) return;  // a long loop: its end comes, too
   if (last != nullptr && last->value == mask) {
     ++last->count;
   } else if (warp.items.size() < most_items) {

@@ -1,6 +1,5 @@
-// Writes what trace.cpp kept: SIMT_TRACE=FILE gets one line of JSON per kernel, when its counts are
-// taken, with the totals that the table of counts shows. course/draw/trace.py reads and describes
-// it.
+// Writes what was kept for drawing: one line of JSON per kernel, when its counts are taken, with the
+// totals that the table of counts shows. The course's scripts read and describe it, draw/trace.py.
 #include "trace_file.hpp"
 
 #include <unistd.h>

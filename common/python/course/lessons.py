@@ -74,6 +74,10 @@ A picture of a request of a real run, on the CPU backend (the line after the mar
   What may stand there: course/draw/drawn.py. `docs/lessons --trace PAGE` runs the programs and keeps
   their requests in results/drawn/; --update writes the pictures, --check compares them.
 
+A page of all requests of some versions, which the site shows inside the lesson
+    <!-- page: 05_shared_tile 06_padded 07_swizzled -->
+  See course/draw/embedded.py. Written, checked and traced like the pictures.
+
 What an act teaches and needs
     <!-- teaches: grid, block -->  <!-- needs: pointer -->
   Through chapters/*/README.md in order, a need must be taught further up or in an earlier chapter.
@@ -90,7 +94,7 @@ from typing import Dict, List, Sequence, Tuple
 
 from . import Problem, results
 from .blocks import older_code, rewrite
-from .draw import drawn, tracing
+from .draw import drawn, embedded, tracing
 from .pages import UNRECORDED, LessonError, Page
 from .results import ResultError
 
@@ -141,7 +145,7 @@ def check_lessons(root: Path) -> List[str]:
 def stale_pictures(page: Page, only_check: bool) -> List[str]:
     """Pictures of a page that are not what its requests make; written, unless `only_check`."""
     stale = []
-    for path, text in drawn.pictures(page).items():
+    for path, text in {**drawn.pictures(page), **embedded.files(page)}.items():
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(f"{page.name}: {path.name} is out of date (docs/lessons --update draws it)")
@@ -177,6 +181,7 @@ def main(arguments: Sequence[str], root: Path) -> int:
     for page in pages if options.trace else ():
         try:
             drawn.keep(page, tracing.run)
+            embedded.keep(page, tracing.run_versions)
         except (LessonError, Problem) as error:
             print(f"{page.name}: {error}", file=sys.stderr)
             return 1

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-MARKER = re.compile(r"<!--\s*(?:(results|snippet|draw|value|limiters|limiter|table|teaches|needs):"
+MARKER = re.compile(r"<!--\s*(?:(results|snippet|draw|page|value|limiters|limiter|table|teaches|needs):"
                     r"(.*?)|/(results|value|limiters|limiter|table)\s*)-->", re.S)
 UNRECORDED = "<!-- unrecorded -->"
 

@@ -57,6 +57,8 @@ def pack_warp(items: List[List[Any]], budget: Budget) -> List[Any]:
         if item[0] == "left out" or (item[0] == "request" and kept[item[1]] > budget.requests):
             left += item[1] if item[0] == "left out" else 1
             continue
+        if left and item[0] == "step":
+            continue
         if left:
             packed.append(str(left))
             left = 0
@@ -171,10 +173,14 @@ def title_of(record: Record) -> str:
 
 def page_of(records: Sequence[Record], budget: Budget, title: str,
             left_out: Sequence[Record] = ()) -> str:
-    data = {"kernels": [pack(record, budget) for record in records],
-            "left_out": [title_of(record) for record in left_out]}
+    return render({"title": title, "kernels": [pack(record, budget) for record in records],
+                   "left_out": [title_of(record) for record in left_out]})
+
+
+def render(data: Record) -> str:
+    """The page with these data."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    parts = {"TITLE": html.escape(title), "STYLE": (HERE / "page.css").read_text(encoding="utf-8"),
+    parts = {"TITLE": html.escape(data["title"]), "STYLE": (HERE / "page.css").read_text(encoding="utf-8"),
              "SCRIPT": "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS),
              "DATA": text.replace("<", "\\u003c")}  # inside JSON a '<' stands in strings only
     template = (HERE / "page.html").read_text(encoding="utf-8")

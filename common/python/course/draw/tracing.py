@@ -32,6 +32,17 @@ def chapter_command(program: Path, file: str, study: str) -> List[str]:
     return [str(program), "--study", study, "--model", *only]
 
 
+def run_versions(page: Page, versions: List[str], study: str, trace: Path) -> None:
+    """The chapter's program with these versions, or all of a study."""
+    program = command_of(page, f"{versions[0]}.cu" if versions else "versions.cpp", study)[0]
+    call(versions_command(Path(program), versions, study), trace)
+
+
+def versions_command(program: Path, versions: List[str], study: str) -> List[str]:
+    only = ["--only", ",".join(versions)] if versions else []
+    return [str(program), "--study", study, "--model", *only]
+
+
 def run(page: Page, file: str, study: str, trace: Path) -> None:
     """The program of a file, its requests written to `trace`."""
     call(command_of(page, file, study), trace)
