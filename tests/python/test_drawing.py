@@ -401,5 +401,135 @@ class Chapters(unittest.TestCase):
                              self.run_model(program, Path(folder) / "trace.jsonl"))
 
 
+# ---- chapters/run ----
+
+KERNELS = r"""#include <cooperative_groups.h>
+#include <cstdio>
+#include <cuda/barrier>
+__device__ unsigned total;
+using barrier = cuda::barrier<cuda::thread_scope_block>;
+__global__ void race(int* x) {
+  __shared__ int s[64];
+  s[threadIdx.x] = x[threadIdx.x] + x[threadIdx.x + 64];
+  x[threadIdx.x] = s[63 - threadIdx.x];
+}
+__global__ void bulk(const float* in, float* out) {
+  __shared__ alignas(128) float tile[512];
+  __shared__ barrier bar;
+  if (threadIdx.x == 0) init(&bar, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    cuda::memcpy_async(tile, in, cuda::aligned_size_t<16>(sizeof tile), bar);
+    bar.arrive_and_wait();
+  }
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x * 4];
+  atomicAdd(&total, 1u);
+}
+__global__ void __cluster_dims__(2, 1, 1) remote(int* out) {
+  extern __shared__ int mine[];
+  auto cluster = cooperative_groups::this_cluster();
+  mine[threadIdx.x] = 1;
+  cluster.sync();
+  out[threadIdx.x] = cluster.map_shared_rank(mine, 1)[threadIdx.x];
+  cluster.sync();
+}
+__global__ void tail(float* last) { last[blockIdx.x * 32 + threadIdx.x] = 1; }
+int main() {
+  void* p[2];
+  for (void*& q : p) { cudaMalloc(&q, 4096); cudaMemset(q, 0, 4096); }
+  race<<<1, 64>>>((int*)p[0]);
+  bulk<<<1, 64>>>((float*)p[0], (float*)p[1]);
+  remote<<<2, 32, 128>>>((int*)p[0]);
+  cudaDeviceSynchronize();
+  tail<<<40, 32>>>((float*)p[1]);
+  std::puts(cudaGetErrorString(cudaDeviceSynchronize()));
+}
+"""
+
+
+def chapters_run(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, str(ROOT / "chapters" / "run"), *words], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=str(ROOT),
+                          stdin=subprocess.DEVNULL, timeout=300, check=False)
+
+
+class Usage(unittest.TestCase):
+    def test_refusals(self) -> None:
+        lesson = "chapters/00_first_steps/02_vector_add.cu"
+        for words, why in ((("03", "--draw", "--backend", "cuda"), "runs on the CPU backend"),
+                           (("03", "--draw", "--build-only"), "runs on the CPU backend"),
+                           ((lesson, "--draw", "--arch", "90"), "runs on the CPU backend"),
+                           (("00", "--", "--draw"), "one at a time: chapters/run chapters/00_"),
+                           (("02", "--draw", "--demo", "templates"),
+                            "chapters/run chapters/02_reduction/demos/templates.cu --draw"),
+                           (("02", "--draw", "--break", "02:lost_barrier"), "an exercise or a .cu")):
+            with self.subTest(words=words):
+                done = chapters_run(*words)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertRegex(done.stdout.strip().splitlines()[-1], re.escape(why))
+
+    @unittest.skipUnless(programs(), "no chapter built for the CPU backend")
+    def test_the_program_alone(self) -> None:
+        done = subprocess.run([str(programs()[0]), "--draw"], stderr=subprocess.PIPE, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--draw is an option of chapters/run", done.stderr)
+
+
+@unittest.skipUnless(shutil.which("cmake") and (shutil.which("c++") or shutil.which("g++")),
+                     "no CMake or no C++ compiler: NOT TESTED")
+class File(unittest.TestCase):
+    def test_what_kernels_do(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="course draw ") as folder:
+            path = Path(folder) / "several.cu"
+            path.write_text(KERNELS, encoding="utf-8")
+            done = chapters_run(str(path), "--draw", "--backend", "cpu")
+        self.assertEqual(done.returncode, 66, done.stdout)
+        named = re.search(r"Drawn: 4 kernels, \d+ requests, each counted again: equal.*\n *(\S+)",
+                          done.stdout)
+        self.assertIsNotNone(named, done.stdout)
+        self.assertNotIn("bytes moved", done.stdout, "the table is --model's")
+        made = ROOT / named[1]
+        self.addCleanup(made.unlink)
+        kernels = {k["kernel"]: k for k in page.data_of(made.read_text())["kernels"]}
+        self.assertEqual([k["name"] for k in kernels["race"]["places"]], ["x", "x", "s", "x", "s"],
+                         "two loads on one line are two places")
+        self.assert_findings(kernels)
+        warps = dict(kernels["bulk"]["blocks"][0]["warps"])
+        copies = [item for item in warps[0] if isinstance(item, list) and item[0] == "copy"]
+        self.assertEqual(copies, [["copy", "several.cu", 17, 0, trace.SHARED, 0, 0, 0, [[2048]]]])
+        self.assertEqual([m["names"] for m in kernels["bulk"]["memories"]][:2],
+                         [[[0, "in"]], [[0, "out"]]])
+        self.assertIn("total", [n for _, n in kernels["bulk"]["memories"][2]["names"]])
+        remote = kernels["remote"]
+        self.assertEqual(remote["blocks"][0]["shared"], [["mine", 0, 128]])
+        offsets = [item[6] for item in unpacked({"kernels": [remote]}) if item[5] == trace.SHARED]
+        self.assertIn([2 * remote["window"] + 4 * k for k in range(32)], offsets)
+        if browser():
+            out = dom(made.read_text())
+            self.assertTrue(re.search(r'data-check="\d+ right, 0 wrong"', out))
+
+    def assert_findings(self, kernels: Dict[str, Record]) -> None:
+        races = [f for f in kernels["race"]["findings"] if f["kind"] == "race"]
+        self.assertEqual({(f["line"], f["other"]["line"]) for f in races}, {(8, 9), (9, 8)})
+        for race in races:
+            self.assertEqual((race["memory"], race["file"]), (trace.SHARED, "several.cu"))
+            self.assertEqual({race["thread"] // 32, race["other"]["thread"] // 32}, {0, 1})
+        bounds, = kernels["tail"]["findings"]
+        self.assertEqual((bounds["kind"], bounds["block"], bounds["thread"], bounds["offset"],
+                          bounds["line"]), ("bounds", [32, 0, 0], 0, 4096, 34))
+        self.assertEqual(kernels["tail"]["memories"][bounds["memory"]]["names"], [[0, "last"]])
+        self.assertIn("finding", [b["why"] for b in kernels["tail"]["blocks"]])
+
+    def test_nothing_to_draw(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "none.cu"
+            path.write_text("int main() { return 3; }\n", encoding="utf-8")
+            done = chapters_run(str(path), "--draw", "--backend", "cpu")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("nothing to draw: no kernel was launched and counted", done.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

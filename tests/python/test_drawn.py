@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from test_drawing import BIN, BY_HAND, ON_CPU, ROOT, record  # noqa: E402
 
 from course import lessons  # noqa: E402
-from course.draw import drawn, svg, tracing  # noqa: E402
+from course.draw import drawn, embedded, svg, trace, tracing  # noqa: E402
+from course.draw import page as draw_page  # noqa: E402
 from course.pages import LessonError, Page  # noqa: E402
 
 KERNEL = "__global__ void kernel(const float* in) { __shared__ float s[1024]; }\n"
@@ -149,9 +150,64 @@ class Pictures(unittest.TestCase):
         self.assertIn('width="900"', picture)
 
 
+class Embedded(Lesson):
+    """`page` markers, in the same small chapter."""
+
+    def page(self, words: str = "kernel") -> Page:
+        path = self.chapter / "README.md"
+        path.write_text(f"# 01 X\n\n<!-- page: {words} -->\n\nText.\n", encoding="utf-8")
+        return Page(path, self.root)
+
+    def versions(self, page: Page, versions: List[str], study: str, path: Path) -> None:
+        self.traces(page, "kernel.cu", study, path)
+
+    def test_words(self) -> None:
+        page = self.page("05_a 06_b")
+        self.assertEqual(embedded.command(page, "05_a 06_b"),
+                         "./chapters/run 01 --draw -- --only 05,06")
+        self.assertEqual(embedded.command(page, "study=stride"),
+                         "./chapters/run 01 --draw -- --study stride")
+        for words in ("05-07", "study=a study=b"):
+            with self.assertRaisesRegex(LessonError, "write 'page: VERSION ...'"):
+                embedded.chosen(words)
+
+    def test_written_checked_and_found_stale(self) -> None:
+        page = self.page()
+        self.assertIn("nothing was traced for 'page: kernel'", self.lessons("--check")[1])
+        embedded.keep(page, self.versions)
+        self.assertEqual(self.lessons("--update")[0], 0)
+        self.assertEqual(self.lessons("--check"), (0, "1 pages, 0 problems\n"))
+        text = (self.chapter / "README.md").read_text(encoding="utf-8")
+        self.assertRegex(text, r'-->\n<details>.*\n<iframe src="results/drawn/page-kernel.html"')
+        self.assertTrue(text.endswith("</details>\n\nText.\n"))
+        made = self.chapter / "results" / "drawn" / "page-kernel.html"
+        made.write_text(made.read_text(encoding="utf-8").replace("--paper:", "--papier:"),
+                        encoding="utf-8")
+        self.assertIn("page-kernel.html is out of date", self.lessons("--check")[1])
+        self.assertEqual(self.lessons("--update")[0], 0)
+        self.assertEqual(self.lessons("--check")[0], 0)
+        (self.chapter / "kernel.cu").write_text(KERNEL.replace("1024", "2048"), encoding="utf-8")
+        self.assertIn("'page: kernel' shows older code of kernel.cu", self.lessons("--check")[1])
+
+    def test_pictures_of_markers_that_are_gone_go(self) -> None:
+        embedded.keep(self.page(), self.versions)
+        embedded.keep(self.page("other"), self.versions)
+        self.assertEqual([p.name for p in self.chapter.rglob("*.html")], ["page-other.html"])
+
+    def test_what_was_not_counted(self) -> None:
+        def nothing(page: Page, versions: List[str], study: str, path: Path) -> None:
+            path.write_text("", encoding="utf-8")
+
+        with self.assertRaisesRegex(LessonError, "no kernel was counted"):
+            embedded.keep(self.page(), nothing)
+
+    def test_no_such_file(self) -> None:
+        self.assertEqual(embedded.files(self.page()), {})
+
+
 def pages() -> List[Page]:
     return [page for page in (Page(path, ROOT) for path in sorted(
-        ROOT.glob("chapters/[0-9]*/README.md"))) if drawn.markers(page)]
+        ROOT.glob("chapters/[0-9]*/README.md"))) if drawn.markers(page) or embedded.marked(page)]
 
 
 class Lessons(unittest.TestCase):
@@ -178,12 +234,24 @@ class Lessons(unittest.TestCase):
             if not program.is_file():
                 continue
 
+            def all_of(_: Page, versions: List[str], study: str, path: Path,
+                       program: Path = program) -> None:
+                tracing.call(tracing.versions_command(program, versions, study), path)
+
             def run(_: Page, file: str, study: str, path: Path, program: Path = program) -> None:
                 tracing.call(tracing.chapter_command(program, file, study), path)
 
             with self.subTest(page=page.name):
                 self.assertEqual(drawn.traced(page, run), drawn.read(page),
                                  f"docs/lessons --trace {page.name} runs the programs again")
+                for words in embedded.marked(page):
+                    with tempfile.TemporaryDirectory() as folder:
+                        file, options = Path(folder) / "t", embedded.chosen(words)
+                        only = options["only"].split(",") if options["only"] else []
+                        all_of(page, only, options["study"], file)
+                        made = embedded.made(trace.read(file), page, words)
+                    self.assertTrue(draw_page.data_of(made) == embedded.read(page, words),
+                                    f"{words}: docs/lessons --trace {page.name} runs them again")
                 compared += 1
         self.assertGreater(compared, 0)
 
