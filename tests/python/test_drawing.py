@@ -442,7 +442,7 @@ int main() {
   bulk<<<1, 64>>>((float*)p[0], (float*)p[1]);
   remote<<<2, 32, 128>>>((int*)p[0]);
   cudaDeviceSynchronize();
-  tail<<<40, 32>>>((float*)p[1]);
+  tail<<<33, 32>>>((float*)p[1]);
   std::puts(cudaGetErrorString(cudaDeviceSynchronize()));
 }
 """
@@ -518,7 +518,7 @@ class File(unittest.TestCase):
             self.assertEqual({race["thread"] // 32, race["other"]["thread"] // 32}, {0, 1})
         bounds, = kernels["tail"]["findings"]
         self.assertEqual((bounds["kind"], bounds["block"], bounds["thread"], bounds["offset"],
-                          bounds["line"]), ("bounds", [32, 0, 0], 0, 4096, 34))
+                          bounds["line"]), ("bounds", [32, 0, 0], 0, 4096, 32))
         self.assertEqual(kernels["tail"]["memories"][bounds["memory"]]["names"], [[0, "last"]])
         self.assertIn("finding", [b["why"] for b in kernels["tail"]["blocks"]])
 
