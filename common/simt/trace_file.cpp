@@ -1,5 +1,6 @@
-// Writes what was kept for drawing: one line of JSON per kernel, when its counts are taken, with the
-// totals that the table of counts shows. The course's scripts read and describe it, draw/trace.py.
+// Writes what was kept for drawing: one line of JSON per kernel, when its counts are taken, with
+// the totals that the table of counts shows. The course's scripts read and describe it,
+// draw/trace.py.
 #include "trace_file.hpp"
 
 #include <unistd.h>
