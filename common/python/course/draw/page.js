@@ -136,7 +136,7 @@ function leftOut(kernel, block) {
 }
 
 function showKernel() {
-  const kernel = kernelNow(), block = blockNow();
+  const kernel = kernelNow(), block = blockNow(), focused = $("kernels").contains(document.activeElement);
   const first = kernels[0].label, cut = first.lastIndexOf(" ") + 1;  // "strided_copy 2": the name only once
   const common = kernels.length > 1 && cut > 0 && kernels.every(k => k.label.startsWith(first.slice(0, cut))) ? cut : 0;
   const name = k => k.label ? escape(k.label.slice(common)) + (kernels.filter(o => o.label === k.label).length > 1 ? " \u00b7 " + escape(k.kernel) : "") : escape(k.kernel);
@@ -151,6 +151,7 @@ function showKernel() {
     + (block.of ? leftOut(kernel, block) : "")
     + (memories.length ? ` Global memory: ${escape(memories.join("; "))}.` : "") + (shared.length ? ` Shared memory: ${escape(shared.join("; "))}.` : "")
     + (run.left_out.length ? ` Left out, for size: ${escape(run.left_out.join(", "))}; choose them with --only.` : "");
+  if (focused) $("kernels").querySelector('[aria-pressed="true"]').focus();  // for who goes on by keyboard
   $("findings").hidden = !kernel.findings.length;
   $("findings").innerHTML = kernel.findings.map((found, k) => `<button class="chip found" data-finding="${k}" aria-pressed="false">\u2716 ${escape(found.kind)}: ${escape(found.text)}</button>`).join("");
 }
@@ -403,6 +404,7 @@ $("detail").onclick = e => {
   if (!e.target.dataset.go) return;
   const [b, w, l, r] = e.target.dataset.go.split(",").map(Number);
   go({b, w, l, r, u: 0});
+  $("play").focus();
 };
 const pointed = e => {
   const t = e.target.closest("[data-lane]"), n = t ? +t.dataset.lane : -1;
@@ -438,8 +440,8 @@ function named() {
   const start = {};
   for (const part of location.hash.slice(1).split("-")) if (/^[klbwruf]\d+$/.test(part)) start[part[0]] = +part.slice(1);
   if (!(start.k < kernels.length)) {
-    const worst = kernels.findIndex(k => k.findings.length), hot = kernels.findIndex(k => k.rows.some(r => r.hint));
-    return {k: worst >= 0 ? worst : Math.max(0, hot)};
+    const found = kernels.findIndex(k => k.findings.length), worst = kernels.map(k => Math.max(0, ...k.places.map(ratio)));
+    return {k: found >= 0 ? found : worst.indexOf(Math.max(...worst))};
   }
   return start;
 }

@@ -21,7 +21,7 @@ function phase(units, u) {
 /** The columns of a picture that is so wide, with these names at its left. */
 function columns(room, names) {
   const width = Math.max(300, room), narrow = width < 560, size = narrow ? 9.5 : 11;
-  const left = Math.max(narrow ? 30 : 44, Math.max(0, ...names.map(n => n.length)) * size * .6 + 10);
+  const left = Math.max(narrow ? 30 : 44, Math.max(0, ...names.map(n => n.length)) * size * .67 + 10);
   const cw = Math.min(27, (width - left - 3) / 32);
   return {narrow, size, left, cw, digits: cw >= 15, tall: narrow ? 15 : 20,
           high: Math.max(narrow ? 11 : 14, Math.min(cw * .82, 19)), x: c => left + c * cw,

@@ -49,7 +49,9 @@ def run(page: Page, file: str, study: str, trace: Path) -> None:
 
 
 def call(command: List[str], trace: Path) -> None:
-    surroundings = {**os.environ, "SIMT_COUNT": "1", "SIMT_TRACE": str(trace)}
+    alone = len(command) == 1  # a chapter's program says itself what is counted
+    surroundings = {**os.environ, **({"SIMT_COUNT": "1"} if alone else {}),
+                    "SIMT_TRACE": str(trace)}
     done = subprocess.run(command, env=surroundings, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, check=False)
     if done.returncode or not trace.exists():
