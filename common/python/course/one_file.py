@@ -275,9 +275,11 @@ def run_on_cpu(command: Sequence[str], model: bool, drawing: Optional[Drawing] =
     say()
     if findings.held and model:
         say("".join(findings.held))
-    if drawing:
-        drawing.finish()
-    say(findings.summary())
+    try:
+        if drawing:
+            drawing.finish()
+    finally:
+        say(findings.summary())
     return FOUND if findings.texts else code
 
 

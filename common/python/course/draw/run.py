@@ -1,7 +1,6 @@
 """--draw of chapters/run: a traced run becomes a page in build/results."""
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -20,9 +19,8 @@ class Drawing:
         """name: of the page, '03_transpose' or 'first'."""
         folder = BUILD / "results"
         folder.mkdir(parents=True, exist_ok=True)
-        handle, path = tempfile.mkstemp(".jsonl", "trace-", str(folder))
-        os.close(handle)
-        self.trace, self.name = Path(path), name
+        self.temporary = tempfile.TemporaryDirectory(prefix="trace-", dir=str(BUILD))  # goes with us
+        self.trace, self.name = Path(self.temporary.name) / "trace.jsonl", name
         date = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         self.page = folder / ("-".join(filter(None, [label, name, "drawn", date])) + ".html")
 
@@ -32,14 +30,11 @@ class Drawing:
 
     def finish(self) -> int:
         """Checks the trace and writes the page; says what it drew. \\returns an exit code."""
-        try:
-            records = trace.read(self.trace)
-            if not records:
-                raise Problem("nothing to draw: no kernel was launched and counted")
-            requests = sum(recount.check(record) for record in records)
-            text = page.make(records, self.name)
-        finally:
-            self.trace.unlink()
+        records = trace.read(self.trace)
+        if not records:
+            raise Problem("nothing to draw: no kernel was launched and counted")
+        requests = sum(recount.check(record) for record in records)
+        text = page.make(records, self.name)
         self.page.write_text(text, encoding="utf-8")
         say(f"Drawn: {summary(records, requests)}\n  {shown(self.page)}")
         return 0
