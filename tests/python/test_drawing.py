@@ -1,4 +1,4 @@
-"""Tests of --draw: the recount, the page and its script, and every chapter's page against --model."""
+"""Tests of --draw: the recount, the page and its script, every chapter's page against --model."""
 
 from __future__ import annotations
 
@@ -283,8 +283,8 @@ class Browser(unittest.TestCase):
         made["sample"][0]["warps"][0].append(
             ["copy", "/nowhere/kernel.cu", 40, 3, trace.SHARED, 0, 0, 256, [[64], [8, 64, 1024]]])
         made["findings"] = [
-            {"kind": "race", "text": "shared memory, byte 8: block (0,0,0), thread (2,0,0) wrote it "
-             "at kernel.cu:9, block (0,0,0), thread (1,0,0) reads it at kernel.cu:9, and nothing "
+            {"kind": "race", "text": "shared memory, byte 8: block (0,0,0), thread (2,0,0) wrote "
+             "it at kernel.cu:9, block (0,0,0), thread (1,0,0) reads it at kernel.cu:9, and nothing "
              "orders the two", "launch": 1, "block": [0, 0, 0], "thread": 1,
              "file": "/nowhere/kernel.cu", "line": 9, "does": "reads", "memory": trace.SHARED,
              "offset": 8, "bytes": 1, "lanes": [],
@@ -463,7 +463,7 @@ class Usage(unittest.TestCase):
                            (("00", "--", "--draw"), "one at a time: chapters/run chapters/00_"),
                            (("02", "--draw", "--demo", "templates"),
                             "chapters/run chapters/02_reduction/demos/templates.cu --draw"),
-                           (("02", "--draw", "--break", "02:lost_barrier"), "an exercise or a .cu")):
+                           (("02", "--draw", "--break", "02:lost_barrier"), "an exercise or a .c")):
             with self.subTest(words=words):
                 done = chapters_run(*words)
                 self.assertEqual(done.returncode, 2, done.stdout)

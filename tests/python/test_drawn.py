@@ -80,8 +80,8 @@ class Lesson(unittest.TestCase):
         self.assertEqual(self.lessons("--update")[0], 0)
         self.assertEqual(self.lessons("--check"), (0, "1 pages, 0 problems\n"))
         text = (self.chapter / "README.md").read_text(encoding="utf-8")
-        self.assertIn("-->\n![line 10 of kernel.cu](results/drawn/kernel-10-shared-load.svg)\nText.",
-                      text)
+        self.assertIn("-->\n![line 10 of kernel.cu](results/drawn/kernel-10-shared-load.svg)\n"
+                      "Text.", text)
         picture = self.chapter / "results" / "drawn" / "kernel-10-shared-load.svg"
         picture.write_text(picture.read_text(encoding="utf-8").replace("32 wavefronts", "31"),
                            encoding="utf-8")
@@ -101,7 +101,7 @@ class Lesson(unittest.TestCase):
                          ["kernel-9-shared-store.svg"])
 
     def test_what_was_not_counted(self) -> None:
-        for words, why in (("kernel.cu:99", "counted no  ?access there; in kernel.cu it counted 1 g"),
+        for words, why in (("kernel.cu:99", "no access there; in kernel.cu it counted 1 g"),
                            ("kernel.cu:10 shared load warp=4", "warp 4 has 0 such requests"),
                            ("kernel.cu:10 request=2", "warp 0 has 1 such requests, not 2"),
                            ("kernel.cu:10 of=other", "counted no")):

@@ -71,8 +71,8 @@ A listing (the fenced block after the marker is written, FILE is relative to the
 
 A picture of a request of a real run, on the CPU backend (the line after the marker is written)
     <!-- draw: 05_shared_tile.cu:23 06_padded.cu:23 shared load warp=0 -->
-  What may stand there: course/draw/drawn.py. `docs/lessons --trace PAGE` runs the programs and keeps
-  their requests in results/drawn/; --update writes the pictures, --check compares them.
+  What may stand there: course/draw/drawn.py. `docs/lessons --trace PAGE` runs the programs and
+  keeps their requests in results/drawn/; --update writes the pictures, --check compares them.
 
 A page of all requests of some versions, which the site shows inside the lesson
     <!-- page: 05_shared_tile 06_padded 07_swizzled -->

@@ -26,6 +26,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 from .. import code
 from ..pages import LessonError, Page
 from . import recount, svg, trace
+from .page import place_names
 from .svg import Figure
 
 FOLDER = "results/drawn"
@@ -98,7 +99,6 @@ def matches(record: trace.Record, number: int, file: str, line: int, wanted: Wan
 
 def named(record: trace.Record) -> Dict[str, Any]:
     """The names of a kernel's memories, and what each place touches."""
-    from .page import place_names  # it draws nothing here
     text = trace.source_code(record)
     names = trace.name_memories(record, text)
     shared = trace.name_shared(record["sample"][0]["shared"], text)
@@ -130,7 +130,7 @@ def request_figure(record: trace.Record, place: str, wanted: Wanted) -> Optional
 
 
 def block_figure(record: trace.Record) -> Figure:
-    """Each warp of the first block: between barriers its requests as [space, units, ideal, lanes]."""
+    """Each warp of the first block: between barriers, requests as [space, units, ideal, lanes]."""
     warps = []
     for items in record["sample"][0]["warps"]:
         phases: List[List[Any]] = [[]]
@@ -160,8 +160,9 @@ def figures_of(records: Sequence[trace.Record], words: str) -> List[Figure]:
                 found.append(figure)
                 break
         else:
-            raise LessonError(f"{place}: the CPU backend counted no {' '.join(wanted.kinds)} access "
-                              f"there; in {file} it counted {counted_in(records, file)}")
+            what = " ".join([*wanted.kinds, "access"])
+            raise LessonError(f"{place}: the CPU backend counted no {what} there; in {file} it "
+                              f"counted {counted_in(records, file)}")
     return found
 
 

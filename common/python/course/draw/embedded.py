@@ -6,8 +6,8 @@
     words         versions of the sequence, by their whole names
     study=NAME    of another study, all its rows
 
-The page holds the requests that `docs/lessons --trace` saw. --update writes it anew where the page's
-own style or script has changed, and --check finds it stale where they or the sources have.
+The page holds the requests that `docs/lessons --trace` saw. --update writes it anew where the
+page's own style or script has changed, and --check finds it stale where they or the sources have.
 """
 from __future__ import annotations
 

@@ -177,14 +177,18 @@ def page_of(records: Sequence[Record], budget: Budget, title: str,
                    "left_out": [title_of(record) for record in left_out]})
 
 
+def part(name: str) -> str:
+    """A file of this folder."""
+    return (HERE / name).read_text(encoding="utf-8")
+
+
 def render(data: Record) -> str:
     """The page with these data."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    parts = {"TITLE": html.escape(data["title"]), "STYLE": (HERE / "page.css").read_text(encoding="utf-8"),
-             "SCRIPT": "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS),
+    parts = {"TITLE": html.escape(data["title"]), "STYLE": part("page.css"),
+             "SCRIPT": "\n".join(map(part, SCRIPTS)),
              "DATA": text.replace("<", "\\u003c")}  # inside JSON a '<' stands in strings only
-    template = (HERE / "page.html").read_text(encoding="utf-8")
-    return re.sub("@(TITLE|STYLE|SCRIPT|DATA)@", lambda m: parts[m[1]], template)
+    return re.sub("@(TITLE|STYLE|SCRIPT|DATA)@", lambda m: parts[m[1]], part("page.html"))
 
 
 def make(records: Sequence[Record], title: str) -> str:
@@ -197,8 +201,8 @@ def make(records: Sequence[Record], title: str) -> str:
         page = page_of(records[:most], BUDGETS[-1], title, records[most:])
         if len(page.encode()) <= MOST_BYTES:
             return page
-    raise Problem(f"one kernel's source and requests are more than a page of {MOST_BYTES // 1000} kB"
-                  " holds: run it for a smaller block")
+    raise Problem(f"one kernel's source and requests are more than the {MOST_BYTES // 1000} kB of a "
+                  "page: run it with smaller blocks")
 
 
 def data_of(page: str) -> Record:

@@ -19,7 +19,8 @@ class Drawing:
         """name: of the page, '03_transpose' or 'first'."""
         folder = BUILD / "results"
         folder.mkdir(parents=True, exist_ok=True)
-        self.temporary = tempfile.TemporaryDirectory(prefix="trace-", dir=str(BUILD))  # goes with us
+        # Goes when the script ends.
+        self.temporary = tempfile.TemporaryDirectory(prefix="trace-", dir=str(BUILD))
         self.trace, self.name = Path(self.temporary.name) / "trace.jsonl", name
         date = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         self.page = folder / ("-".join(filter(None, [label, name, "drawn", date])) + ".html")

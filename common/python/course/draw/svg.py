@@ -24,8 +24,8 @@ class Sheet:
         self.parts: List[str] = []
 
     def rect(self, x: float, y: float, w: float, h: float, fill: str, stroke: str = "none") -> None:
-        self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" rx="1.5" '
-                          f'fill="{fill}" stroke="{stroke}"/>')
+        self.parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" '
+                          f'rx="1.5" fill="{fill}" stroke="{stroke}"/>')
 
     def text(self, x: float, y: float, words: str, size: float = 11, fill: str = SOFT,
              anchor: str = "start", bold: bool = False) -> None:
@@ -322,7 +322,8 @@ def block(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> flo
             at = start
             for space, units, ideal, active in cells:
                 tall = max(2.0, high * active / 32)
-                sheet.rect(at, y + high - tall, scale - .8, tall, BLUE if space == "shared" else GREEN)
+                colour = BLUE if space == "shared" else GREEN
+                sheet.rect(at, y + high - tall, scale - .8, tall, colour)
                 if units > ideal:
                     sheet.rect(at + scale - .8, y + high - tall, (units / ideal - 1) * scale, tall,
                                HOT_PALE, HOT)

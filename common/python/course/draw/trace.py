@@ -22,8 +22,8 @@ A warp is a list of what it did, in its order:
     ["left out", n]         n requests beyond the limit
     ["copy", file, line, lane, to, offset, from, offset, shape]
                             what the copy engine moves: shape is [[bytes], [n, stride to, stride
-                            from], ...], a run of bytes repeated n times, and that again: a bulk copy
-                            is [[bytes]], a box of a tensor has one list more for each dimension
+                            from], ...], a run of bytes repeated n times, and that again. A bulk
+                            copy is [[bytes]]; a box of a tensor has a list more per dimension
 
 A memory is an index into memories, or -2: shared memory, or -1: none that is known. Offsets are
 bytes from its start; in the shared memory of another block of the cluster, (1 + its rank) x window
@@ -55,8 +55,8 @@ def read(path: Path) -> List[Record]:
             record = json.loads(line)
             check_form(record)
         except (ValueError, KeyError, TypeError, IndexError, AssertionError) as error:
-            raise Problem(f"{path}:{number}: not a trace of this version of the course ({error!r}); "
-                          "run the kernel again") from None
+            raise Problem(f"{path}:{number}: not a trace of this version of the course "
+                          f"({error!r}): run the kernel again") from None
         records.append(record)
     return records
 

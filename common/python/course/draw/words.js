@@ -89,7 +89,7 @@ function explainGlobal(q, s) {
   } else if (d !== null) {
     text = `Neighbouring lanes are ${grouped(Math.abs(d))} bytes apart`
       + (Math.abs(d) >= 32 ? ": every lane has a sector of its own. " : Math.abs(d) > q.size
-        ? `: a sector serves ${Math.ceil(32 / Math.abs(d))} lanes and not ${32 / q.size}. ` : ". ");
+        ? `: a sector serves at most ${Math.ceil(32 / Math.abs(d))} lanes and not ${32 / q.size}. ` : ". ");
   }
   const share = asked > moved ? "several lanes share bytes." : `${used} % of what moves is used`
     + (moved > asked ? `, ${moved - asked} bytes are not.` : ".");
