@@ -151,7 +151,9 @@ function showKernel() {
     + (block.of ? leftOut(kernel, block) : "")
     + (memories.length ? ` Global memory: ${escape(memories.join("; "))}.` : "") + (shared.length ? ` Shared memory: ${escape(shared.join("; "))}.` : "")
     + (run.left_out.length ? ` Left out, for size: ${escape(run.left_out.join(", "))}; choose them with --only.` : "");
-  if (focused) $("kernels").querySelector('[aria-pressed="true"]').focus();  // for who goes on by keyboard
+  const pressed = $("kernels").querySelector('[aria-pressed="true"]');
+  $("kernels").scrollTop = pressed.offsetTop - $("kernels").offsetTop - 40;
+  if (focused) pressed.focus();  // for who goes on by keyboard
   $("findings").hidden = !kernel.findings.length;
   $("findings").innerHTML = kernel.findings.map((found, k) => `<button class="chip found" data-finding="${k}" aria-pressed="false">\u2716 ${escape(found.kind)}: ${escape(found.text)}</button>`).join("");
 }
@@ -283,14 +285,19 @@ function show() {
   const kernel = kernelNow(), block = blockNow();
   document.querySelectorAll(".chip").forEach(c => c.setAttribute("aria-pressed", c.dataset.finding !== undefined
     ? +c.dataset.finding === state.f : state.f < 0 && +c.dataset.line === state.l));
-  if (!kernel.places.length && !copyPlaces(kernel).length && state.f < 0) return clear("This kernel asked nothing of the memory.");
+  const empty = kernel.places.length + copyPlaces(kernel).length === 0;
+  $("controls").hidden = state.f >= 0 || empty;
+  if (empty && state.f < 0) {
+    $("head").innerHTML = "";
+    $("time").hidden = true;
+    return clear("This kernel asked nothing of the memory.");
+  }
   const list = requestsOf(itemsOf(state.w), state.l);
-  if (kernel.places.length + copyPlaces(kernel).length) {
+  if (!empty) {
     $("head").innerHTML = headOf(kernel);
     showControls(kernel, block, list);
   }
   showStrip(kernel, block);
-  $("controls").hidden = state.f >= 0;
   if (state.f >= 0) showFinding(kernel);
   else if (!list.length) clear(`Warp ${state.w} of this block has no request here that was kept. Others may.`);
   else if (isCopyPlace(state.l)) showCopy(kernel, block, list[state.r]);
