@@ -448,6 +448,22 @@ int main() {
 """
 
 
+LONG = r"""
+__global__ void walk(float* x) {
+  float sum = 0;
+  for (int k = 0; k < 300; ++k) { sum += x[(threadIdx.x * k) % 999]; x[1000 + threadIdx.x] = sum; }
+  x[2000 + threadIdx.x] = sum;
+}
+int main() {
+  float* x;
+  cudaMalloc(&x, 1 << 16);
+  cudaMemset(x, 0, 1 << 16);
+  for (int k = 0; k < 64; ++k) walk<<<1, 256>>>(x);
+  return cudaDeviceSynchronize();
+}
+"""
+
+
 def chapters_run(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, str(ROOT / "chapters" / "run"), *words], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=str(ROOT),
@@ -521,6 +537,30 @@ class File(unittest.TestCase):
                           bounds["line"]), ("bounds", [32, 0, 0], 0, 4096, 32))
         self.assertEqual(kernels["tail"]["memories"][bounds["memory"]]["names"], [[0, "last"]])
         self.assertIn("finding", [b["why"] for b in kernels["tail"]["blocks"]])
+
+    def test_a_long_run_is_cut(self) -> None:
+        """300,000 requests: the page stays small, says what it lacks, and reaches the kernel's
+        end."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "long.cu"
+            path.write_text(LONG, encoding="utf-8")
+            done = chapters_run(str(path), "--draw", "--backend", "cpu")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        made = ROOT / re.findall(r"\S+\.html", done.stdout)[0]
+        self.addCleanup(made.unlink)
+        self.assertLess(made.stat().st_size, 400_000)
+        kernel, = page.data_of(made.read_text())["kernels"]
+        self.assertEqual(sum(place["requests"] for place in kernel["places"]), 64 * 8 * 601)
+        block = kernel["blocks"][0]
+        for _, items in block["warps"]:
+            shown = [item for item in items if isinstance(item, list)]
+            left = sum(int(item) for item in items if isinstance(item, str))
+            self.assertEqual(len(shown) + left, 601)
+            self.assertEqual(kernel["rows"][kernel["places"][shown[-1][0]]["row"]]["line"], 5,
+                             "the last store of the kernel")
+        if browser():
+            self.assertTrue(re.search("Not drawn: .*[0-9]+ requests of these warps",
+                                      dom(made.read_text()).split("<script")[0]))
 
     def test_nothing_to_draw(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
