@@ -110,7 +110,8 @@ __attribute__((noinline, cold)) void report_race(const Thread& thread, std::uint
       std::snprintf(where, sizeof where, "a __device__ variable");
     }
   }
-  note_culprit(address, 1, kind, static_cast<int>(before.serial - grid.first_serial), before.rank);
+  note_culprit("race", address, 1, kind, static_cast<int>(before.serial - grid.first_serial),
+               before.rank);
   find("race", *thread.block->grid,
        std::string(where) + ": " + name_of(grid, before.serial, before.rank) + " " +
            did(before, wrote) + " it at " + source_line(before.pc).text() + ", " +
@@ -245,7 +246,7 @@ bool is_my_window(const Thread& thread, std::uintptr_t address) {
   }
   const std::string place =
       is_my_window(thread, address) ? describe_shared(*thread.block, address) : std::string(around);
-  note_culprit(address, bytes, kind);
+  note_culprit(finding, address, bytes, kind);
   find(finding, *thread.block->grid,
        name_of(thread) + " " + does(kind) + " " + std::to_string(bytes) + " byte(s) at " +
            source_line(pc).text() + ": " + place,
@@ -352,7 +353,7 @@ void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
     if ((seen >> 4 & mask) != mask) {
       if (kind != Access::store) {
         const Unobserved unobserved;
-        note_culprit(a, bytes, kind);
+        note_culprit("uninitialised", a, bytes, kind);
         find("uninitialised", *thread.block->grid,
              name_of(thread) + " reads " + (shared ? "shared" : "global") + " memory at " +
                  source_line(pc).text() + " that nobody has written",

@@ -6,6 +6,7 @@
 #include "engine.hpp"
 #include "errors.hpp"
 #include "findings.hpp"
+#include "trace.hpp"
 
 namespace simt {
 
@@ -47,6 +48,7 @@ __attribute__((always_inline)) inline void plain(void* p, std::size_t bytes, std
   const auto a = reinterpret_cast<std::uintptr_t>(p);
   if (__builtin_expect((a & (alignment - 1)) != 0, 0) && observed_thread != nullptr && checking &&
       !is_local(a)) {
+    note_culprit("misaligned", a, bytes, kind);
     report_misaligned(*current_thread, alignment, counter_of(pc));
   }
   on_access(a, bytes, kind, Strength::plain, true, pc);

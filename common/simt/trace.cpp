@@ -23,6 +23,7 @@ constexpr std::size_t most_findings = 20;  // of one kernel
 constexpr std::uintptr_t far = 1ul << 20;  // from a buffer: a bad address that is not near it
 
 struct Culprit {
+  std::string finding;
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
   Access kind = Access::load;
@@ -272,9 +273,9 @@ void trace_copy(const void* to, const void* from, std::size_t bytes, ProgramCoun
                          reinterpret_cast<std::uintptr_t>(from), bytes, site, thread.lane});
 }
 
-void note_culprit(std::uintptr_t address, std::size_t bytes, Access kind, int other_block,
-                  unsigned other) {
-  culprit = {address, bytes, kind, other_block, other};
+void note_culprit(const char* finding, std::uintptr_t address, std::size_t bytes, Access kind,
+                  int other_block, unsigned other) {
+  if (tracing) culprit = {finding, address, bytes, kind, other_block, other};
 }
 
 void trace_finding(const char* kind, const Grid& grid, const std::string& text,
@@ -289,7 +290,7 @@ void trace_finding(const char* kind, const Grid& grid, const std::string& text,
   found.text = text;
   found.launch = grid.trace->launch;
   const Thread* thread = current_thread;
-  if (thread != nullptr && here.address != 0) {
+  if (thread != nullptr && here.finding == kind) {  // else it was noted for one that was known
     const Block& block = *thread->block;
     if (block.trace) block.trace->found = true;
     found.has_place = true;

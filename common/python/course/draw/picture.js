@@ -299,7 +299,7 @@ function findingPicture(kernel, finding, view) {
     for (let w = 0; w < 32; ++w) {
       const at = r * 32 + w, outside = at < 0 || at * 4 >= end;
       out += rect(c.x(w) + .8, y + .5, c.cw - 1.6, c.high - 1, outside ? "outside" : "bank");
-      if (at === fault) out += rect(c.x(w), y, c.cw, c.high, "badword");
+      if (at >= fault && at * 4 < finding.offset + finding.bytes) out += rect(c.x(w), y, c.cw, c.high, "badword");
     }
     y += c.high;
   }

@@ -142,9 +142,10 @@ def name_shared(shared: List[List[Any]], code: str) -> List[List[Any]]:
 
 
 def source_code(record: Record) -> str:
-    """The code of all files in which the kernel has counted lines."""
+    """The code of all files in which the kernel has counted lines or findings."""
     texts = []
-    for file in sorted({row["file"] for row in record["lines"]}):
+    for file in sorted({place["file"] for place in record["lines"] + record["findings"]
+                        if "file" in place}):
         try:
             texts.append(Path(file).read_text(encoding="utf-8", errors="replace"))
         except OSError:
