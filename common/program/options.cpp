@@ -131,6 +131,8 @@ Options parse_options(int argc, const char* const* argv) {
       options.strict = true;
     } else if (name == "--hide-recorded") {
       options.hide_recorded = true;
+    } else if (name == "--draw") {
+      bad("--draw is an option of chapters/run, which makes the page");
     } else if (name == "--break") {
       bad("--break is an option of chapters/run, which builds the broken version");
     } else {

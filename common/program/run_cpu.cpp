@@ -66,6 +66,8 @@ Result CpuRun::run_version(const Study& study, const Version& version, const Siz
       (version.make ? version.make : study.make)(size, report_.options.seed, Input::random);
   Result result = blank_result(study, version);
   set_problem(result, *problem);
+  const bool axis = !study.axis.empty();
+  simt::label_trace(version.id + (axis ? " " + std::to_string(size[study.axis]) : ""));
   const bool count = version.launch && !report_.options.check_only && simt::instrumented();
   const Outcome outcome = verify(count ? counted(version, result.model) : version, *problem,
                                  device_, report_.options.strict);

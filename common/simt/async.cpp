@@ -11,6 +11,7 @@
 
 #include "engine.hpp"
 #include "errors.hpp"
+#include "trace.hpp"
 
 namespace simt {
 namespace {
@@ -283,6 +284,7 @@ void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size
     check_bulk(to, from, bytes, site);
     check_initialised(record, site);
   }
+  if (tracing) trace_copy(to, from, bytes, site);
   record.copies.push_back({to, from, bytes, site, counted, false, counted});
   release(barrier);  // whoever lands the copy reads what this thread has written
 }
@@ -357,6 +359,7 @@ Groups& my_groups() {
 void bulk_copy(void* to, const void* from, std::size_t bytes) {
   const ProgramCounter site = caller(__builtin_return_address(0));
   check_bulk(to, from, bytes, site);
+  if (tracing) trace_copy(to, from, bytes, site);
   my_groups().open.push_back({to, from, bytes, site, false, false, true});
 }
 

@@ -14,6 +14,7 @@
 #include "engine.hpp"
 #include "errors.hpp"
 #include "findings.hpp"
+#include "trace.hpp"
 
 namespace simt {
 
@@ -129,7 +130,10 @@ __attribute__((noinline, cold)) void report(const Thread& thread, std::uintptr_t
   const Unobserved unobserved;
   const Grid& grid = *thread.block->grid;
   const bool race = verdict == Verdict::race || verdict == Verdict::other_turn;
-  find(race ? "race" : "order", *thread.block->grid,
+  const char* const kind_of_finding = race ? "race" : "order";
+  note_culprit(kind_of_finding, address, 1, kind,
+               static_cast<int>(before.serial - grid.first_serial), before.rank);
+  find(kind_of_finding, *thread.block->grid,
        place_of(*thread.block, address) + ": " + name_of(grid, before.serial, before.rank) + " " +
            did(before, wrote) + " it at " + source_line(before.pc).text() + ", " +
            simt::name_of(thread) + " " + does(kind) + " it at " + source_line(pc).text() + ", " +
@@ -390,6 +394,7 @@ __attribute__((noinline)) void check_fully(Thread& thread, std::uintptr_t addres
     if ((seen >> 4 & mask) != mask) {
       if (kind != Access::store && !is_padding(a - from, address, bytes, mask & ~(seen >> 4u))) {
         const Unobserved unobserved;
+        note_culprit("uninitialised", a, bytes, kind);
         find("uninitialised", *thread.block->grid,
              name_of(thread) + " reads " + (shared ? "shared" : "global") + " memory at " +
                  source_line(pc).text() + " that nobody has written",

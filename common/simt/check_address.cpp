@@ -6,6 +6,7 @@
 
 #include "engine.hpp"
 #include "errors.hpp"
+#include "trace.hpp"
 
 namespace simt {
 
@@ -36,6 +37,7 @@ void bad_address(const Thread& thread, const char* finding, std::uintptr_t addre
   }
   const std::string place =
       is_my_window(thread, address) ? describe_shared(*thread.block, address) : std::string(around);
+  note_culprit(finding, address, bytes, kind);
   find(finding, *thread.block->grid,
        name_of(thread) + " " + does(kind) + " " + std::to_string(bytes) + " byte(s) at " +
            source_line(pc).text() + ": " + place,

@@ -13,6 +13,7 @@
 
 #include "engine.hpp"
 #include "findings.hpp"
+#include "trace.hpp"
 
 namespace simt {
 
@@ -137,7 +138,7 @@ unsigned atomic_wavefronts(const Request& r) {
   return most;
 }
 
-void count_request(Site& site, const Event& event, const Request& r) {
+void count_request(Site& site, const Event& event, const Request& r, WarpTrace* trace) {
   ++site.requests;
   site.lanes += r.active;
   site.bytes_asked += std::uint64_t{r.active} * r.bytes;
@@ -155,19 +156,29 @@ void count_request(Site& site, const Event& event, const Request& r) {
   }
   site.units += units;
   site.ideal += ideal;
+  if (trace != nullptr) {
+    trace_request(*trace, {event.pc,
+                           event.kind,
+                           event.shared,
+                           r.mask,
+                           r.bytes,
+                           units,
+                           ideal,
+                           {r.address, r.address + r.active}});
+  }
 }
 
-void count_request(Counters& counters, const Event& event, Request& r) {
+void count_request(Counters& counters, const Event& event, Request& r, WarpTrace* trace) {
   Site& site = counters.site(event);
   if (r.bytes == 16) {
     for (unsigned k = 0; k < r.active; ++k) site.halves = site.halves || r.address[k] % 16 != 0;
     if (site.halves) {
       r.bytes = 8;
-      count_request(site, event, r);
+      count_request(site, event, r, trace);
       for (unsigned k = 0; k < r.active; ++k) r.address[k] += 8;
     }
   }
-  count_request(site, event, r);
+  count_request(site, event, r, trace);
 }
 
 bool settled(const Thread& thread) {
@@ -184,7 +195,7 @@ Counters& counters_of(Worker& worker) {
 class Matcher {
  public:
   Matcher(Warp& warp, Counters& counters, bool force)
-      : warp_(warp), counters_(counters), force_(force) {
+      : warp_(warp), counters_(counters), trace_(trace_of(warp)), force_(force) {
     for (unsigned l = 0; l < 32; ++l) {
       if (warp.lanes[l] == nullptr) break;
       lists_[l] = warp.lanes[l]->events.data();
@@ -239,6 +250,7 @@ class Matcher {
     if (event.kind == Event::basic_block) {
       ++counters_.warp_steps;
       counters_.lane_steps += static_cast<unsigned>(__builtin_popcount(chosen));
+      if (trace_ != nullptr) trace_step(*trace_, chosen);
     }
     Request request;
     request.mask = chosen;
@@ -259,7 +271,7 @@ class Matcher {
       }
       if (++cursor.next == sizes_[l]) active_ &= ~(1u << l);
     }
-    if (event.kind >= Event::load) count_request(counters_, event, request);
+    if (event.kind >= Event::load) count_request(counters_, event, request, trace_);
   }
 
   void forget_matched(unsigned l) {
@@ -276,6 +288,7 @@ class Matcher {
 
   Warp& warp_;
   Counters& counters_;
+  WarpTrace* const trace_;
   const bool force_;
   const Event* lists_[32] = {};
   std::size_t sizes_[32] = {};
@@ -344,6 +357,28 @@ KernelCount count_of(const std::string& name, const KernelTotal& total) {
   return count;
 }
 
+/// What each place in the code has of the rows of its kernel's table.
+std::vector<TracedPlace> places_of(const KernelCount& count, const Counters& counters) {
+  std::vector<TracedPlace> places;
+  for (const auto& [key, site] : counters.sites) {
+    const auto pc = static_cast<ProgramCounter>(key);
+    const auto kind = static_cast<std::uint8_t>(key >> 32 & 0xFF);
+    const bool shared = (key >> 40 & 1) != 0;
+    const SourceLine where = source_line(pc);
+    std::size_t row = count.lines.size();
+    for (std::size_t k = 0; k < count.lines.size(); ++k) {
+      const LineCount& line = count.lines[k];
+      if (line.file == where.file && line.line == where.line &&
+          line.access == std::string(name_of(kind)) && (line.space == Space::shared) == shared &&
+          (row > k || kind == Event::atomic_loop)) {
+        row = k;  // of two rows of atomics the second is that of the loops
+      }
+    }
+    places.push_back({row, pc, kind, shared, site.requests, site.lanes, site.units, site.ideal});
+  }
+  return places;
+}
+
 }  // namespace
 
 void match_events(Warp& warp) {
@@ -362,6 +397,7 @@ void record(Thread& thread, const Event& event) {
 
 void count_barrier(Worker& worker, const Block& block) {
   for (const Warp& warp : block.warps) counters_of(worker).barriers += warp.live != 0;
+  if (tracing) trace_barrier(block);
 }
 
 void count_launch(const Grid& grid) {
@@ -390,7 +426,10 @@ void merge_counters(Worker& worker, const Grid& grid) {
 std::vector<KernelCount> take_counts() {
   const std::lock_guard<std::mutex> lock(totals_mutex);
   std::vector<KernelCount> counts;
-  for (const auto& [name, total] : totals) counts.push_back(count_of(name, total));
+  for (const auto& [name, total] : totals) {
+    counts.push_back(count_of(name, total));
+    if (tracing) write_trace(counts.back(), places_of(counts.back(), total.counters));
+  }
   totals.clear();
   return counts;
 }

@@ -25,6 +25,8 @@ struct Block;
 struct Gang;
 struct Grid;
 struct Worker;
+struct BlockTrace;
+struct LaunchTrace;
 
 /// Threads that meet at a barrier: a block, a cluster or a grid.
 struct Meeting {
@@ -142,6 +144,7 @@ struct Block {
   std::uint32_t time = 1, barrier_time = 0;
   KnownBlocks knows;       ///< other blocks, by strong loads
   bool knows_all = false;  ///< too many to keep apart: no race with other blocks is reported
+  std::shared_ptr<BlockTrace> trace;  ///< null unless its requests are kept for drawing
 };
 
 /// Blocks that are alive at once on one OS thread.
@@ -185,6 +188,7 @@ struct Grid {
   std::vector<Child> children, tail;
   std::unordered_map<std::uintptr_t, Published> published;
   std::atomic<bool> any_published{false}, any_proxy_fence{false};
+  std::shared_ptr<LaunchTrace> trace;
 };
 
 /// An OS thread that runs gangs.

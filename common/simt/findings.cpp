@@ -10,6 +10,7 @@
 
 #include "engine.hpp"
 #include "errors.hpp"
+#include "trace.hpp"
 
 namespace simt {
 namespace {
@@ -63,21 +64,30 @@ void find_at_exit(const std::string& text) {
   std::fprintf(stderr, "simt: %s\n", text.c_str());
 }
 
-void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter first,
-          ProgramCounter second) {
-  find(kind, grid.launch.kernel, text, first, second);
-}
+namespace {
 
-void find(const char* kind, const std::string& kernel, const std::string& text,
+void keep(const char* kind, const std::string& kernel, const Grid* grid, const std::string& text,
           ProgramCounter first, ProgramCounter second) {
   const Unobserved unobserved;
   const std::lock_guard<std::mutex> lock(mutex);
   const std::string name = std::string(kind) + "|" + kernel;
   if (first != 0 && !known.insert({name, first, second}).second) return;
   findings.push_back({kind, kernel, kernel + ", " + text});
+  if (tracing && grid != nullptr) trace_finding(kind, *grid, text, first, second);
   if (findings_expected) return;
   ++(strict_wanted || !is_about_order(kind) ? findings_made : about_order);
   std::fprintf(stderr, "simt: %s: %s\n", kind, findings.back().text.c_str());
+}
+
+}  // namespace
+
+void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter first,
+          ProgramCounter second) {
+  keep(kind, grid.launch.kernel, &grid, text, first, second);
+}
+void find(const char* kind, const std::string& kernel, const std::string& text,
+          ProgramCounter first, ProgramCounter second) {
+  keep(kind, kernel, nullptr, text, first, second);
 }
 
 std::vector<Finding> take_findings() {

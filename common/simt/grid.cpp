@@ -17,6 +17,7 @@
 #include "engine.hpp"
 #include "errors.hpp"
 #include "findings.hpp"
+#include "trace.hpp"
 
 namespace simt {
 namespace {
@@ -202,7 +203,9 @@ void close_shared_memory(Gang& gang) {
 void run_gang(Worker& worker, Grid& grid, const unsigned* numbers, unsigned blocks) {
   prepare(worker, grid, numbers, blocks);
   Gang& gang = worker.gang;
+  if (grid.trace) begin_block_traces(gang);
   run_threads_of(gang);
+  if (grid.trace) end_block_traces(gang);
   close_shared_memory(gang);
   if (grid.failed) drop_fibers(worker);
 }
@@ -324,6 +327,7 @@ void run_grid(const Launch& launch, Body body, unsigned depth) {
   grid.number = next_number++;
   grid.tag = launch_tag(grid.number);
   if (counting) count_launch(grid);
+  if (counting && tracing) begin_launch_trace(grid);
   const int error_before = exchange_last_error(0);  // what kernels do to theirs is not the host's
   run_blocks(grid);
   exchange_last_error(error_before);

@@ -7,6 +7,7 @@
 #include "engine.hpp"
 #include "errors.hpp"
 #include "findings.hpp"
+#include "trace.hpp"
 
 namespace simt {
 
@@ -72,6 +73,7 @@ __attribute__((always_inline)) inline void plain(void* p, std::size_t bytes, std
   const auto a = reinterpret_cast<std::uintptr_t>(p);
   if (__builtin_expect((a & (alignment - 1)) != 0, 0) && observed_thread != nullptr && checking &&
       !is_local(a)) {
+    note_culprit("misaligned", a, bytes, kind);
     report_misaligned(*current_thread, alignment, counter_of(pc));
   }
   const bool in_halves = bytes == 16 && alignment == 8 && alignment_of(16, 8 | 16) == 8;

@@ -455,7 +455,7 @@ class File:
             if not value.isdigit():  # a type or an expression
                 before = f"struct alignas({value}) simt_align_{number} {{}}; "
                 aligned = f", alignof(simt_align_{number})"
-        return (f"{before}static char simt_key_{number}; "
+        return (f"{before}static char simt_key_{number}[] = \"{name}\"; "
                 f"auto& {name} = simt::shared<{kind}{dims}{aligned}>(&simt_key_{number})")
 
     def device_variable(self, at: int) -> None:

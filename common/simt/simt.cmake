@@ -31,8 +31,9 @@ function(simt_add_library)
   find_package(Threads REQUIRED)
 
   set(sources "")
-  foreach(name engine grid worker memory async check check_address order findings count hooks
-      source_line host host_memory host_streams host_kernels device_functions device_heap)
+  foreach(name engine grid worker memory async check check_address order findings count trace
+      trace_file hooks source_line host host_memory host_streams host_kernels device_functions
+      device_heap)
     if(EXISTS "${here}/${name}.cpp")
       list(APPEND sources "${here}/${name}.cpp")
     endif()

@@ -44,6 +44,9 @@ struct Body {
   void* arguments;
   std::size_t bytes;
   void (*destroy)(void* arguments);
+  /// Writes the pointers among the arguments, null for what is none. For who draws the run.
+  void (*pointers)(const void* arguments, const void** to) = nullptr;
+  std::size_t pointer_count = 0;
 };
 
 /// Runs a kernel to its end, or, called in a kernel, queues it until the launching grid has ended.
@@ -82,6 +85,15 @@ struct ArgumentsOf<true, Signature, A...> {
   using type = std::remove_pointer_t<std::invoke_result_t<Signature, int>>;
 };
 
+template <class T>
+const void* as_pointer(const T& argument) {
+  if constexpr (std::is_pointer_v<T> && std::is_object_v<std::remove_pointer_t<T>>) {
+    return const_cast<const void*>(static_cast<const volatile void*>(argument));
+  } else {
+    return nullptr;
+  }
+}
+
 /// What `f<<<...>>>(arguments...)` becomes. Arguments are evaluated and converted once, and copied
 /// for every thread.
 template <class F, class Signature, class... A>
@@ -99,7 +111,12 @@ __attribute__((noinline)) void launch(Launch launch, F f, Signature, A... argume
                            auto* c = static_cast<Call*>(p);
                            std::apply(c->first, c->second);
                          },
-                         call, sizeof(Call), [](void* p) { delete static_cast<Call*>(p); }});
+                         call, sizeof(Call), [](void* p) { delete static_cast<Call*>(p); },
+                         [](const void* p, [[maybe_unused]] const void** to) {
+                           std::apply([&](const auto&... a) { ((*to++ = as_pointer(a)), ...); },
+                                      static_cast<const Call*>(p)->second);
+                         },
+                         sizeof...(A)});
   }
 }
 
@@ -124,7 +141,7 @@ void* dynamic_shared_memory() __attribute__((const));
 /// The same variable of another block of the cluster.
 void* map_shared(const void* address, unsigned rank);
 
-/// What `__shared__ T name` becomes: `auto& name = simt::shared<T>(&key)`.
+/// What `__shared__ T name` becomes: `auto& name = simt::shared<T>(&key)`; the key is its name.
 template <class T, std::size_t alignment = alignof(T)>
 SIMT_INLINE T& shared(const void* key) {
   return *static_cast<T*>(shared_variable(key, sizeof(T), alignment));

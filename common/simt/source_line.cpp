@@ -12,10 +12,11 @@
 namespace simt {
 namespace {
 
-/// Of a relative path only what has a name: ccache, told so, makes them all relative.
+/// Where the engine's own sources stand. Under ccache with a base folder the compiler knows a path
+/// relative to the build folder: "../../common/simt/", of which "/common/simt/" stays.
 std::string engine_folder() {
   std::string file = __FILE__;
-  while (file.rfind("../", 0) == 0) file.erase(0, 3);
+  while (file.rfind("../", 0) == 0) file.erase(0, file.rfind("../../", 0) == 0 ? 3 : 2);
   const auto slash = file.rfind('/');
   return slash == std::string::npos ? "" : file.substr(0, slash + 1);
 }

@@ -389,7 +389,7 @@ class Shared(Rewriter):
         self.check(f"void f() {{ {text}; }}", f"void f() {{ {'; '.join(wanted)}; }}")
 
     def variable(self, number: int, name: str, kind: str) -> str:
-        return f"static char simt_key_{number}; auto& {name} = simt::shared<{kind}>(&simt_key_{number})"
+        return f"static char simt_key_{number}[] = \"{name}\"; auto& {name} = simt::shared<{kind}>(&simt_key_{number})"
 
     def test_types(self) -> None:
         for text, kind in (("__shared__ float s", "float"), ("__shared__ float s[4]", "float[4]"),

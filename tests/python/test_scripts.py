@@ -198,6 +198,8 @@ class ScriptTest(unittest.TestCase):
                        "complete", "exercises", "grade", "mutants", "one_file", "pages",
                        "sanitizer", "spent", "steps", "submissions"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
+        shutil.copytree(ROOT / "common/python/course/draw", modules / "draw",
+                        ignore=shutil.ignore_patterns("__pycache__"))
         self.write("common/plot", PLOT)
         self.write("chapters/00_first_steps/CMakeLists.txt", "")
         self.chapter = self.root / "chapters" / "01_vector_add"

@@ -236,6 +236,17 @@ class WithFakeTools(ScriptTest):
         out = self.run_script("chapters/run", "01", "--model", code=2)
         self.assertIn("stands after --: chapters/run 01 -- --model", out)
 
+    def test_drawing_is_for_the_cpu(self) -> None:
+        """With a GPU there, a chapter is drawn on the CPU backend, and it says so. (The program
+        here is a fake, which counts nothing.)"""
+        for words in (["--draw", "01"], ["01", "--", "--draw", "--only", "2"]):
+            out = self.run_script("chapters/run", *words, patch=GPU, code=1)
+            self.assertIn("Backend: the CPU (--draw follows every address, which only the CPU "
+                          "backend sees)", out)
+            self.assertIn("-DCOURSE_BACKEND=cpu", "".join(self.calls()))
+            self.assertIn("nothing to draw: no kernel was launched and counted", out)
+        self.assertEqual(list(self.root.glob("build/trace-*")), [], "what it wrote is left behind")
+
     def test_backend_cuda_without_nvcc(self) -> None:
         (self.root / "build/cuda-90a/bin").mkdir(parents=True)
         (self.root / "build/cuda-90a/bin/01_vector_add").write_text("")

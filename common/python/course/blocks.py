@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from . import code, limiters, results, tables
+from .draw import drawn, embedded
 from .listings import extract
 from .pages import UNRECORDED, LessonError, Marker, Page
 from .results import ResultError, ResultFile, Row
 
-WRITTEN = ("results", "snippet", "value", "limiters", "limiter", "table")
+WRITTEN = ("results", "snippet", "draw", "page", "value", "limiters", "limiter", "table")
 INLINE = ("value", "limiter")  # in a sentence
 FILES = {"results": "results/h200.json", "value": "results/h200.json",  # where file= is left out
          "limiters": "results/h200-limiters.csv", "limiter": "results/h200-limiters.csv"}
@@ -219,7 +220,7 @@ def older_code(result: ResultFile, path: Path, root: Path) -> Dict[str, str]:
 
 def awaits_record(page: Page, marker: Marker) -> bool:
     """True for a block of an unrecorded page whose file does not exist yet."""
-    if UNRECORDED not in page.text or marker.kind == "snippet":
+    if UNRECORDED not in page.text or marker.kind in ("snippet", "draw", "page"):
         return False
     named = dict(word.split("=", 1) for word in marker.words.split() if "=" in word)
     file = named.get("file", FILES.get(marker.kind, marker.words.split()[0]))
@@ -236,6 +237,12 @@ def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
             raise LessonError("the listing after this marker has no closing fence")
         end = marker.end + (fence.end() if fence else 0)
         return marker.end, end, "\n" + writer.listing(marker.words)
+    if marker.kind == "draw":
+        below = drawn.IMAGE.match(page.text, marker.end)
+        return marker.end, below.end() if below else marker.end, drawn.image(page, marker.words)
+    if marker.kind == "page":
+        below = embedded.BLOCK.match(page.text, marker.end)
+        return marker.end, below.end() if below else marker.end, embedded.block(page, marker.words)
     closing = page.markers[index + 1] if index + 1 < len(page.markers) else None
     if not closing or closing.kind != f"/{marker.kind}":
         raise LessonError(f"no <!-- /{marker.kind} --> after this marker")

@@ -57,7 +57,7 @@ def pictures(root: Path) -> Set[Path]:
 
 def unseen(folder: Path, seen: Set[Path]) -> Iterator[str]:
     """Recorded plots that are not among those that pages show."""
-    for file in sorted(folder.glob("results/*.svg")):
+    for file in sorted([*folder.glob("results/*.svg"), *folder.glob("results/drawn/*.svg")]):
         if file.resolve() not in seen:
             yield f"{file.relative_to(folder)} is on no page"
 

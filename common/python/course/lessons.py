@@ -69,6 +69,15 @@ A listing (the fenced block after the marker is written, FILE is relative to the
   `// snippet: TAG` and `// /snippet`. A function goes from its first line (template<> included,
   comments above not) to its closing brace; with `body`, only what stands between the braces.
 
+A picture of a request of a real run, on the CPU backend (the line after the marker is written)
+    <!-- draw: 05_shared_tile.cu:23 06_padded.cu:23 shared load warp=0 -->
+  What may stand there: course/draw/drawn.py. `docs/lessons --trace PAGE` runs the programs and
+  keeps their requests in results/drawn/; --update writes the pictures, --check compares them.
+
+A page of all requests of some versions, which the site shows inside the lesson
+    <!-- page: 05_shared_tile 06_padded 07_swizzled -->
+  See course/draw/embedded.py. Written, checked and traced like the pictures.
+
 What an act teaches and needs
     <!-- teaches: grid, block -->  <!-- needs: pointer -->
   Through chapters/*/README.md in order, a need must be taught further up or in an earlier chapter.
@@ -83,9 +92,10 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
 
-from . import results
+from . import Problem, results
 from .blocks import older_code, rewrite
-from .pages import UNRECORDED, Page
+from .draw import drawn, embedded, tracing
+from .pages import UNRECORDED, LessonError, Page
 from .results import ResultError
 
 MOST_WORDS = 5000  # of a lesson's main line
@@ -132,11 +142,26 @@ def check_lessons(root: Path) -> List[str]:
     return errors
 
 
+def stale_pictures(page: Page, only_check: bool) -> List[str]:
+    """Pictures of a page that are not what its requests make; written, unless `only_check`."""
+    stale = []
+    for path, text in {**drawn.pictures(page), **embedded.files(page)}.items():
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(f"{page.name}: {path.name} is out of date (docs/lessons --update draws it)")
+        if not only_check:
+            path.write_text(text, encoding="utf-8")
+            print(f"drawn: {path.name}")
+    return stale
+
+
 def main(arguments: Sequence[str], root: Path) -> int:
     parser = argparse.ArgumentParser(prog="docs/lessons", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--update", action="store_true", help="write the blocks")
+    action.add_argument("--trace", action="store_true",
+                        help="run what draw markers name, on the CPU backend; then --update")
     action.add_argument("--check", action="store_true", help="exit 1 where a block is out of date")
     parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE",
                         help="default: all lessons, docs/*.md and README.md")
@@ -153,10 +178,18 @@ def main(arguments: Sequence[str], root: Path) -> int:
         return 2
     names = {page.name for page in pages}
     problems = [line for line in check_lessons(root) if line.split(":")[0] in names]
+    for page in pages if options.trace else ():
+        try:
+            drawn.keep(page, tracing.run)
+            embedded.keep(page, tracing.run_versions)
+        except (LessonError, Problem) as error:
+            print(f"{page.name}: {error}", file=sys.stderr)
+            return 1
     for page in pages:
         text, stale, errors = rewrite(page, root)
+        stale += stale_pictures(page, options.check)
         problems += errors + (stale if options.check else [])
-        if options.update and text != page.text:
+        if (options.update or options.trace) and text != page.text:
             page.path.write_text(text, encoding="utf-8")
             print(f"written: {page.name}")
     for line in problems:

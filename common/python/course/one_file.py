@@ -16,6 +16,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 from . import BUILD, ROOT, Problem, build, chapters, install, machine, say, shown
 from .build import Choice
+from .draw.run import REASON, Drawing
 
 PROJECT = ROOT / "common" / "cmake" / "single"
 REMEMBERED = 20  # files that stay built at a time
@@ -76,7 +77,7 @@ def asked(options: argparse.Namespace) -> Optional[Source]:
         if getattr(options, name) not in (None, False):
             raise Problem(f"--{option} is for chapters, not for a file such as {source.typed}", 2)
     if options.backend == "cuda" or options.arch or options.build_only:
-        for name, does in {"model": "runs and counts", "strict": "checks"}.items():
+        for name, does in {"model": "runs and counts", "strict": "checks", "draw": "runs"}.items():
             if getattr(options, name):
                 raise Problem(f"--{name} {does} on the CPU backend: leave out --backend cuda, "
                               "--arch and --build-only", 2)
@@ -87,6 +88,8 @@ def choose(options: argparse.Namespace) -> Choice:
     """The backend for one file. A GPU needs nvcc, even where chapters were built elsewhere."""
     if options.model or options.strict:
         return build.on_cpu("--model counts there" if options.model else "--strict checks there")
+    if options.draw:
+        return build.on_cpu(REASON)
     choice = build.choose(options.backend, options.arch, options.build_only)
     if choice.rebuild:
         return choice
@@ -265,10 +268,12 @@ def watched(findings: Findings) -> Iterator[int]:
         thread.join(timeout=5)  # a process that the program left behind may hold it open
 
 
-def run_on_cpu(command: Sequence[str], model: bool, strict: bool) -> int:
+def run_on_cpu(command: Sequence[str], options: argparse.Namespace,
+               drawing: Optional[Drawing] = None) -> int:
     """Run a program; its exit code, or 66 if there was a finding, which the last line sums up."""
-    wanted = {"SIMT_COUNT": "1"} if model else {}
-    surroundings = {**os.environ, **wanted, **({"SIMT_STRICT": "1"} if strict else {})}
+    surroundings = {**os.environ, **({"SIMT_COUNT": "1"} if options.model or drawing else {}),
+                    **({"SIMT_STRICT": "1"} if options.strict else {}),
+                    **(drawing.environment() if drawing else {})}
     findings = Findings(surroundings.get("SIMT_STRICT", "0") not in ("", "0"))
     try:
         with watched(findings) as pipe:
@@ -277,9 +282,13 @@ def run_on_cpu(command: Sequence[str], model: bool, strict: bool) -> int:
         say(f"\n{findings.summary()}" if findings.texts else "")
         raise
     say()
-    if findings.held:
+    if findings.held and options.model:
         say("".join(findings.held))
-    say(findings.summary())
+    try:
+        if drawing:
+            drawing.finish()
+    finally:
+        say(findings.summary())
     return FOUND if findings.fail() else code
 
 
@@ -295,4 +304,6 @@ def run(source: Source, choice: Choice, options: argparse.Namespace, rest: List[
         return 0
     say()
     command = [str(program), *rest]
-    return run_on_cpu(command, options.model, options.strict) if on_cpu else build.call(command)
+    if not on_cpu:
+        return build.call(command)
+    return run_on_cpu(command, options, Drawing(source.name) if options.draw else None)
