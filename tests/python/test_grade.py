@@ -218,7 +218,7 @@ class Written(Folder):
             self.assertIn(data.judged.verdict, verdicts)
             self.assertEqual((data.label, data.judged.number), ("ada", 1))
             mine = [row for row in data.rows if row.role == "exercise"]
-            self.assertEqual([row.verified for row in mine], [kind == "solution"])
+            self.assertEqual([row.verified for row in mine], [True])  # a starter that is slow
             self.assertEqual(bool(data.judged.reason), kind == "starter")
             if data.on_cpu and kind == "solution":
                 self.assertEqual([row.version for row in data.rows],
