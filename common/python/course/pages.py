@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|limiters|limiter|table|teaches|needs):"
-                    r"(.*?)|/(results|value|limiters|limiter|table)\s*)-->", re.S)
+MARKER = re.compile(r"<!--\s*(?:(results|snippet|value|limiters|limiter|table|chapters|teaches|"
+                    r"needs):(.*?)|/(results|value|limiters|limiter|table|chapters)\s*)-->", re.S)
 UNRECORDED = "<!-- unrecorded -->"
 
 
