@@ -97,7 +97,8 @@ class Programs(unittest.TestCase):
 
     @unittest.skipUnless(ON_CPU, "what a GPU shows is undefined")
     def test_barriers_one_by_one(self) -> None:
-        kinds = {"a": [], "b": ["barrier", "race"], "c": ["barrier", "race"], "d": ["barrier"]}
+        kinds = {"a": [], "b": ["barrier", "race"], "c": ["barrier", "race"], "d": ["barrier"],
+                 "e": ["barrier", "race"]}
         for placement, expected in kinds.items():
             done = run("barrier_in_branch", placement)
             found = sorted(set(re.findall(r"simt: ([a-z ]+):", done.stderr)))

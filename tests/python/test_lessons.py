@@ -1,13 +1,14 @@
 """Generated blocks of the lessons: written, checked, and refused with file and line."""
 import contextlib
 import io
+import re
 import sys
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from test_results import Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
+from test_results import ROOT, Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
 from course import lessons, listings, pages  # noqa: E402
 
 SOURCE = '''\
@@ -84,6 +85,34 @@ class Extracts(unittest.TestCase):
                 listings.extract(SOURCE, symbol)
         with self.assertRaisesRegex(pages.LessonError, "has no end"):
             listings.extract("// snippet: a\nint x;\n", "a")
+
+
+class Map(unittest.TestCase):
+    """The picture on the front page shows what the lessons' own markers say."""
+
+    def test_arrows_are_the_needs(self):
+        lessons_in_order = [pages.Page(path, ROOT)
+                            for path in sorted(ROOT.glob("chapters/[0-9]*/README.md"))]
+        taught, direct = {}, {}
+        for page in lessons_in_order:
+            chapter = page.path.parent.name[:2]
+            for marker in page.markers:
+                words = [" ".join(word.lower().split()) for word in marker.words.split(",")]
+                if marker.kind == "teaches":
+                    for word in words:
+                        taught.setdefault(word, chapter)
+                elif marker.kind == "needs":
+                    direct.setdefault(chapter, set()).update(taught[word] for word in words)
+        above = {}  # all that a chapter stands on, and then what no arrow in between says already
+        for chapter in sorted(direct):
+            mine = direct[chapter] - {chapter}
+            above[chapter] = mine.union(*(above.get(other, set()) for other in mine))
+        arrows = {(other, chapter) for chapter in above for other in above[chapter]
+                  if not any(other in above.get(between, set()) for between in above[chapter])}
+        drawn = (ROOT / "docs" / "map.svg").read_text(encoding="utf-8")
+        self.assertEqual(set(re.findall(r'data-needs="(\d\d) (\d\d)"', drawn)), arrows)
+        chapters = {page.path.parent.name[:2] for page in lessons_in_order}
+        self.assertEqual(set(re.findall(r'data-chapter="(\d\d)"', drawn)), chapters)
 
 
 class Pages(Folder):
@@ -337,6 +366,40 @@ class Pages(Folder):
         self.assertEqual(code, 1)
         self.assertIn("chapters/01_add/README.md: 5001 words; the main line of a lesson has at "
                       "most 5000, the rest goes to more.md", out)
+
+    def test_the_table_of_chapters(self):
+        self.page("# 01 Add: two arrays\n")
+        self.page("# 02 Next: not recorded\n", "chapters/02_next/README.md")
+        text = "# Front\n\n<!-- chapters: -->\n<!-- /chapters -->\nafter\n"
+        front = self.page(text, "README.md")
+        self.assertEqual(self.run_lessons("--check")[0], 1)
+        self.assertEqual(self.run_lessons("--update")[0], 0)
+        lines = front.read_text(encoding="utf-8").split("\n")
+        self.assertEqual(lines[3], "| chapter | naive | best | % of limit | library |")
+        self.assertEqual([line[:10] for line in lines[5:7]], ["| 01 Add |", ""])  # 02 has none
+        self.assertEqual(lines[5], "| 01 Add | 2000 GB/s | 3900 GB/s | 97.5 % | "
+                                   "3700 GB/s (library) |")
+        self.assertEqual(self.run_lessons("--check")[0], 0)
+
+    def test_a_naive_version_of_another_size_says_so(self):
+        small = make_row("01_simple", 2, size={"n": 2**10})
+        self.write(make_file([small, make_row("02_best", 2000)], [make_study()]),
+                   "chapters/01_add/results/h200.json")
+        self.page("# 01 Add: two arrays\n")
+        front = self.page("<!-- chapters: -->\n<!-- /chapters -->\n", "README.md")
+        self.run_lessons("--update")
+        self.assertIn("GB/s (n = 2^10) | 2000 GB/s |", front.read_text(encoding="utf-8"))
+        self.assertTrue(front.read_text(encoding="utf-8").split("\n")[3].endswith("| - |"))
+
+    def test_a_table_of_chapters_without_records(self):
+        self.write(make_file(sweep(), [make_study("sizes", "n")]),
+                   "chapters/01_add/results/h200.json")
+        self.page("# 01 Add: two arrays\n")
+        for words in ("", " only=01"):
+            text = f"<!-- chapters:{words} -->\n<!-- /chapters -->\n"
+            front = self.page(text, "README.md")
+            self.assertEqual(self.run_lessons("--update")[0], 1)
+            self.assertEqual(front.read_text(encoding="utf-8"), text)
 
     def test_several_rows_for_one_cell(self):
         rows = sweep() + [make_row("01_simple", 5, study="sizes", size={"n": 2**12}, type="f64")]

@@ -1,12 +1,14 @@
-// A barrier in a branch: four placements, one of them allowed.
+// A barrier in a branch: five placements, one of them allowed.
 //
 // Outside of the branch; in one that whole warps skip; in one that lanes skip; one in each of two
-// branches. What the last three do is undefined: this program says what it saw, here and now.
+// branches; and the barrier of a group object, in a branch. What the last four do is undefined:
+// this program says what it saw, here and now.
 //
 //   nvcc barrier_in_branch.cu -o barrier
-//   ./barrier      all four, each in a process of its own, because a kernel that hangs ends with it
-//   ./barrier c    one of them, a to d
+//   ./barrier      all five, each in a process of its own, because a kernel that hangs ends with it
+//   ./barrier c    one of them, a to e
 
+#include <cooperative_groups.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,7 +42,7 @@ void check(cudaError_t status, const char* call, int line) {
 }
 #define CHECK(call) check((call), #call, __LINE__)
 
-// The task, for all four: threads work in pairs whose warps differ. Each writes its element to s;
+// The task, for all five: threads work in pairs whose warps differ. Each writes its element to s;
 // barrier P; one of the two, the adder, adds the other's entry to its own; barrier Q; both read the
 // sum. Without P an adder may find an empty entry, without Q its partner may read half a sum.
 
@@ -100,6 +102,21 @@ __global__ void sync_in_both_branches(const int* in, int* out) {
   out[t] = s[t < half ? t : t ^ half];
 }
 
+/// P as the group's own barrier. It is the same barrier, for all threads of the group, which is the
+/// block: so it is as wrong in a branch as __syncthreads().
+__global__ void sync_a_group(const int* in, int* out) {
+  __shared__ int s[block_size];
+  const cooperative_groups::thread_block block = cooperative_groups::this_thread_block();
+  const unsigned t = block.thread_rank();
+  s[t] = in[t];
+  if (t < half) {
+    block.sync();  // P
+    s[t] += s[t ^ half];
+  }
+  block.sync();  // Q
+  out[t] = s[t < half ? t : t ^ half];
+}
+
 struct Placement {
   const char* name;
   const char* where;
@@ -119,6 +136,8 @@ const Placement placements[] = {
     {"d", "one in the if, another in the else",
      [](const int* in, int* out) { sync_in_both_branches<<<1, block_size>>>(in, out); }, half,
      false},
+    {"e", "block.sync() of cooperative groups, inside if (t < 128)",
+     [](const int* in, int* out) { sync_a_group<<<1, block_size>>>(in, out); }, half, false},
 };
 
 /// Waits for the kernel, but not for ever. \returns cudaErrorNotReady if it is still running after
@@ -192,7 +211,7 @@ int main(int argc, char** argv) {
     if (wanted == placement.name) chosen = &placement;
   }
   if (argc > 2 || (argc == 2 && !chosen)) {
-    std::fprintf(stderr, "barrier_in_branch: bad argument '%s'; usage: barrier_in_branch [a-d]\n",
+    std::fprintf(stderr, "barrier_in_branch: bad argument '%s'; usage: barrier_in_branch [a-e]\n",
                  argv[argc - 1]);
     return 2;
   }
@@ -201,7 +220,7 @@ int main(int argc, char** argv) {
 
   if (chosen) return try_placement(*chosen) || !chosen->allowed ? 0 : 1;
 
-  std::printf("b, c and d are undefined: another GPU, compiler or day may show something else\n");
+  std::printf("b to e are undefined: another GPU, compiler or day may show something else\n");
   const int found = 66;  // a process in which the CPU backend found a mistake
   int code = 0;
   for (const Placement& placement : placements) {

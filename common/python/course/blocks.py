@@ -9,13 +9,14 @@ import re
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from . import code, limiters, results, tables
+from . import code, limiters, overview, results, tables
 from .draw import drawn, embedded
 from .listings import extract
 from .pages import UNRECORDED, LessonError, Marker, Page
 from .results import ResultError, ResultFile, Row
 
-WRITTEN = ("results", "snippet", "draw", "page", "value", "limiters", "limiter", "table")
+WRITTEN = ("results", "snippet", "draw", "page", "value", "limiters", "limiter", "table",
+           "chapters")
 INLINE = ("value", "limiter")  # in a sentence
 FILES = {"results": "results/h200.json", "value": "results/h200.json",  # where file= is left out
          "limiters": "results/h200-limiters.csv", "limiter": "results/h200-limiters.csv"}
@@ -197,6 +198,10 @@ class Writer:
         text[1] = "|".join(["", "---", *sides, ""])  # words to the left
         return "\n".join(text) + f"\n\n{comment}"
 
+    def chapter_table(self, words: str) -> str:
+        self.options(words, 0, ())
+        return overview.table(self.root)
+
     def listing(self, words: str) -> str:
         parts = words.split()
         if len(parts) not in (2, 3) or parts[2:] not in ([], ["body"]):
@@ -220,7 +225,7 @@ def older_code(result: ResultFile, path: Path, root: Path) -> Dict[str, str]:
 
 def awaits_record(page: Page, marker: Marker) -> bool:
     """True for a block of an unrecorded page whose file does not exist yet."""
-    if UNRECORDED not in page.text or marker.kind in ("snippet", "draw", "page"):
+    if UNRECORDED not in page.text or marker.kind in ("snippet", "draw", "page", "chapters"):
         return False
     named = dict(word.split("=", 1) for word in marker.words.split() if "=" in word)
     file = named.get("file", FILES.get(marker.kind, marker.words.split()[0]))
@@ -247,7 +252,8 @@ def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
     if not closing or closing.kind != f"/{marker.kind}":
         raise LessonError(f"no <!-- /{marker.kind} --> after this marker")
     write = {"results": writer.table, "value": writer.value, "limiters": writer.limiter_table,
-             "limiter": writer.limiter, "table": writer.csv_table}[marker.kind]
+             "limiter": writer.limiter, "table": writer.csv_table,
+             "chapters": writer.chapter_table}[marker.kind]
     if awaits_record(page, marker):
         write = (lambda words: NOT_RECORDED)
     if marker.kind not in INLINE:

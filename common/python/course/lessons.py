@@ -53,6 +53,13 @@ Any CSV file whose first line is a comment that says where its figures come from
     columns=  names of the file's first line after the comment (default: all)
     only=     rows by what stands in the first column: numbers, ranges of numbers, or whole names
 
+All recorded chapters, a line each, for the front page
+    <!-- chapters: -->
+    (written: of each chapter's study `sequence` the first version, with its size where that is
+    another one, the version with the highest rate, its share of the limit and the fastest library;
+    and a line with GPU and date)
+    <!-- /chapters -->
+
 A page whose figures are still to be recorded
     <!-- unrecorded -->
   Its blocks whose file does not exist yet say "not recorded yet"; without the marker they are

@@ -5,8 +5,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-MARKER = re.compile(r"<!--\s*(?:(results|snippet|draw|page|value|limiters|limiter|table|teaches"
-                    r"|needs):(.*?)|/(results|value|limiters|limiter|table)\s*)-->", re.S)
+MARKER = re.compile(r"<!--\s*(?:(results|snippet|draw|page|value|limiters|limiter|table|chapters"
+                    r"|teaches|needs):(.*?)|/(results|value|limiters|limiter|table|chapters)\s*)-->",
+                    re.S)
 UNRECORDED = "<!-- unrecorded -->"
 
 
