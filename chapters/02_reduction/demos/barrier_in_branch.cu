@@ -47,7 +47,7 @@ void check(cudaError_t status, const char* call, int line) {
 // sum. Without P an adder may find an empty entry, without Q its partner may read half a sum.
 
 constexpr int block_size = 256;
-constexpr int half = block_size / 2;
+constexpr int middle = block_size / 2;
 
 /// P outside of the branch: right.
 __global__ void sync_outside(const int* in, int* out) {
@@ -55,9 +55,9 @@ __global__ void sync_outside(const int* in, int* out) {
   const unsigned t = threadIdx.x;
   s[t] = in[t];
   __syncthreads();  // P
-  if (t < half) s[t] += s[t ^ half];
+  if (t < middle) s[t] += s[t ^ middle];
   __syncthreads();  // Q
-  out[t] = s[t < half ? t : t ^ half];
+  out[t] = s[t < middle ? t : t ^ middle];
 }
 
 /// P where four of the eight warps do not come by: they are at Q while the adders are at P.
@@ -65,12 +65,12 @@ __global__ void sync_half_of_the_warps(const int* in, int* out) {
   __shared__ int s[block_size];
   const unsigned t = threadIdx.x;
   s[t] = in[t];
-  if (t < half) {
+  if (t < middle) {
     __syncthreads();  // P
-    s[t] += s[t ^ half];
+    s[t] += s[t ^ middle];
   }
   __syncthreads();  // Q
-  out[t] = s[t < half ? t : t ^ half];
+  out[t] = s[t < middle ? t : t ^ middle];
 }
 
 /// P where every second lane does not come by. The adders have odd numbers, their partners even
@@ -81,10 +81,10 @@ __global__ void sync_half_of_the_lanes(const int* in, int* out) {
   s[t] = in[t];
   if (t % 2) {
     __syncthreads();  // P
-    s[t] += s[t ^ (half + 1)];
+    s[t] += s[t ^ (middle + 1)];
   }
   __syncthreads();  // Q
-  out[t] = s[t % 2 ? t : t ^ (half + 1)];
+  out[t] = s[t % 2 ? t : t ^ (middle + 1)];
 }
 
 /// P twice. Everybody comes by a barrier, but not by the same one.
@@ -92,14 +92,14 @@ __global__ void sync_in_both_branches(const int* in, int* out) {
   __shared__ int s[block_size];
   const unsigned t = threadIdx.x;
   s[t] = in[t];
-  if (t < half) {
+  if (t < middle) {
     __syncthreads();  // P of the adders
-    s[t] += s[t ^ half];
+    s[t] += s[t ^ middle];
   } else {
     __syncthreads();  // P of their partners
   }
   __syncthreads();  // Q
-  out[t] = s[t < half ? t : t ^ half];
+  out[t] = s[t < middle ? t : t ^ middle];
 }
 
 /// P as the group's own barrier. It is the same barrier, for all threads of the group, which is the
@@ -109,12 +109,12 @@ __global__ void sync_a_group(const int* in, int* out) {
   const cooperative_groups::thread_block block = cooperative_groups::this_thread_block();
   const unsigned t = block.thread_rank();
   s[t] = in[t];
-  if (t < half) {
+  if (t < middle) {
     block.sync();  // P
-    s[t] += s[t ^ half];
+    s[t] += s[t ^ middle];
   }
   block.sync();  // Q
-  out[t] = s[t < half ? t : t ^ half];
+  out[t] = s[t < middle ? t : t ^ middle];
 }
 
 struct Placement {
@@ -126,18 +126,18 @@ struct Placement {
 };
 const Placement placements[] = {
     {"a", "outside of the branch",
-     [](const int* in, int* out) { sync_outside<<<1, block_size>>>(in, out); }, half, true},
+     [](const int* in, int* out) { sync_outside<<<1, block_size>>>(in, out); }, middle, true},
     {"b", "inside if (t < 128), which whole warps skip",
-     [](const int* in, int* out) { sync_half_of_the_warps<<<1, block_size>>>(in, out); }, half,
+     [](const int* in, int* out) { sync_half_of_the_warps<<<1, block_size>>>(in, out); }, middle,
      false},
     {"c", "inside if (t % 2), which lanes of every warp skip",
-     [](const int* in, int* out) { sync_half_of_the_lanes<<<1, block_size>>>(in, out); }, half + 1,
-     false},
+     [](const int* in, int* out) { sync_half_of_the_lanes<<<1, block_size>>>(in, out); },
+     middle + 1, false},
     {"d", "one in the if, another in the else",
-     [](const int* in, int* out) { sync_in_both_branches<<<1, block_size>>>(in, out); }, half,
+     [](const int* in, int* out) { sync_in_both_branches<<<1, block_size>>>(in, out); }, middle,
      false},
     {"e", "block.sync() of cooperative groups, inside if (t < 128)",
-     [](const int* in, int* out) { sync_a_group<<<1, block_size>>>(in, out); }, half, false},
+     [](const int* in, int* out) { sync_a_group<<<1, block_size>>>(in, out); }, middle, false},
 };
 
 /// Waits for the kernel, but not for ever. \returns cudaErrorNotReady if it is still running after
