@@ -1,5 +1,4 @@
 // The second half of an exercise on the CPU backend, which has no times to judge by.
-#include <algorithm>
 #include <cstdio>
 
 #include "correct/verify.hpp"
@@ -31,14 +30,16 @@ std::string untouched(const Problem& problem, const Model& counts) {
   return all ? "" : "its kernels do not read all of the inputs and write all of the outputs";
 }
 
-/// The test size with the most elements.
-Size largest(const Exercise& exercise) {
+/// The largest of the test sizes that is counted in a moment.
+Size large(const Exercise& exercise) {
+  constexpr double moment = 1 << 20;  // bytes
   Size most = exercise.test_sizes.front();
-  double elements = 0;
+  double bytes = 0;
   for (const Size& size : exercise.test_sizes) {
     const double here = exercise.make(size, 1, Input::random)->bytes();
-    if (here > elements) most = size;
-    elements = std::max(elements, here);
+    if (here <= bytes || here > moment) continue;
+    most = size;
+    bytes = here;
   }
   return most;
 }
@@ -65,7 +66,7 @@ std::string judge_counts(const Exercise& exercise, const Options& options, Repor
 int judge_speed(const Exercise& exercise, const Options& options, const Device&, Report& report) {
   const bool counted = simt::instrumented();
   if (counted) {
-    const auto problem = exercise.make(largest(exercise), options.seed, Input::random);
+    const auto problem = exercise.make(large(exercise), options.seed, Input::random);
     const std::string hollow =
         untouched(*problem, *counted_row(exercise, exercise.yours, *problem).model);
     if (!hollow.empty()) return not_yet(report, "right, but " + hollow);
