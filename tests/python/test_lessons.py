@@ -215,6 +215,10 @@ class Pages(Folder):
             "| per clock | version |", "|---|---|", "| 6.60 | 02_vectors |", "| 1e-07 | own |"])
         self.assertEqual(len(self.csv_table(" only=01-02")), 6)
 
+    def test_table_of_a_profilers_states_has_words(self):
+        text = "# gpu: X\nversion,stall_wait,own_name\n01_a,1.5,2\n"
+        self.assertEqual(self.csv_table("", text)[0], "| version | fixed pause | own name |")
+
     def test_table_follows_its_file(self):
         self.csv_table("")
         path = self.folder / "chapters/01_add/results/slots.csv"

@@ -1,5 +1,6 @@
 """Plots of synthetic result files: what is drawn, the same bytes twice, no matplotlib at all."""
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -8,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_results import ROOT, Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
-from course import machine, plots  # noqa: E402
+from course import figures, machine, results, size_plots, tables  # noqa: E402
 
 PLOT = ROOT / "common" / "plot"
 PYTHON = machine.probe_matplotlib().where
@@ -18,7 +19,7 @@ needs_matplotlib = unittest.skipUnless(PYTHON, "no python with matplotlib on thi
 class Spread(unittest.TestCase):
     def test_labels_keep_apart_and_in_order(self):
         for places in ([0.5] * 5, [0.1, 0.11, 0.9, 0.95, 0.99], [1.0, 0.98], [0.3], []):
-            moved = plots.spread_out(places, 0.1)
+            moved = figures.spread_out(places, 0.1)
             self.assertEqual(sorted(range(len(places)), key=lambda k: (places[k], k)),
                              sorted(range(len(places)), key=lambda k: moved[k]))
             ordered = sorted(moved)
@@ -27,11 +28,43 @@ class Spread(unittest.TestCase):
             self.assertTrue(all(place <= 1 + 1e-9 for place in moved))
 
     def test_labels_with_room_stay(self):
-        self.assertEqual(plots.spread_out([0.2, 0.6, 0.4], 0.1), [0.2, 0.6, 0.4])
+        self.assertEqual(figures.spread_out([0.2, 0.6, 0.4], 0.1), [0.2, 0.6, 0.4])
 
     def test_crowded_labels_stay_near(self):
-        moved = plots.spread_out([0.5, 0.5, 0.5], 0.1)
+        moved = figures.spread_out([0.5, 0.5, 0.5], 0.1)
         self.assertAlmostEqual(sum(moved) / 3, 0.5)
+
+
+class Ratios(Folder):
+    def series(self, rows):
+        path = self.write(make_file(rows, [make_study("sizes", "n")]))
+        return tables.series(results.load(path).rows_of("sizes"), "n")
+
+    def row(self, version, rate, n, role="version"):
+        return make_row(version, rate, study="sizes", role=role, size={"n": n})
+
+    def test_each_size_is_compared_with_the_library_at_that_size(self):
+        rows = [self.row("01_a", rate, n) for n, rate in ((1024, 50), (2048, 300), (4096, 5))]
+        rows += [self.row("90_lib", 100, n, "peer") for n in (1024, 2048)]
+        found = size_plots.ratios(self.series(rows), "n")
+        self.assertEqual([n for n, _ in found["01_a"]], [1024, 2048])
+        for (_, ratio), right in zip(found["01_a"], (0.5, 3)):
+            self.assertAlmostEqual(ratio, right)
+        self.assertEqual(found["90_lib"], [(1024, 1), (2048, 1)])
+
+    def test_of_several_libraries_the_one_launched_alike(self):
+        rows = [self.row(name, rate, n, role) for n in (1024, 2048) for name, rate, role in
+                (("01_a", 10, "version"), ("itself_01_a", 60, "version"), ("90_lib", 20, "peer"),
+                 ("itself_90_lib", 30, "peer"))]
+        found = size_plots.ratios(self.series(rows), "n")
+        self.assertAlmostEqual(found["01_a"][0][1], 0.5)
+        self.assertAlmostEqual(found["itself_01_a"][0][1], 2)
+
+    def test_without_a_library_there_is_none(self):
+        rows = [self.row("01_a", 10, n) for n in (1024, 2048)]
+        self.assertEqual(size_plots.ratios(self.series(rows), "n"), {})
+        rows = [self.row("90_lib", 10, n, "peer") for n in (1024, 2048)]
+        self.assertEqual(size_plots.ratios(self.series(rows), "n"), {})
 
 
 class Draws(Folder):
@@ -58,6 +91,41 @@ class Draws(Folder):
         names = self.draw(data, "h200.json", "--study", "sizes", "--out", "a/b",
                           "--format", "svg,png")
         self.assertEqual(names, ["a/b/h200-sizes.svg", "a/b/h200-sizes.png"])
+
+    def texts(self, path):
+        """The words of a plot: matplotlib writes each beside its outlines, as a comment."""
+        return re.findall(r"<!-- (.*?) -->", (self.folder / path).read_text(encoding="utf-8"))
+
+    @needs_matplotlib
+    def test_panel_of_ratios(self):
+        rows = sweep()
+        own = rows[0]["version"]
+        peers = [dict(row, version="90_lib", role="peer") for row in rows
+                 if row["version"] == own]
+        study = make_study("sizes", "n")
+        self.draw(make_file(rows + peers, [study]))
+        self.assertIn("over 90_lib", self.texts("h200-sizes.svg"))
+        self.draw(make_file(rows, [study]))
+        self.assertNotIn("over 90_lib", self.texts("h200-sizes.svg"))
+
+    @needs_matplotlib
+    def test_limit_of_reads_is_named(self):
+        limit = {"name": "reads", "value": 4607.0, "unit": "GB/s", "how": "measured"}
+        rows = [dict(row, limit=limit) for row in sweep()]
+        self.draw(make_file(rows, [make_study("sizes", "n")]))
+        texts = self.texts("h200-sizes.svg")
+        self.assertIn("limit: reading memory, 4607 GB/s", texts)
+        self.assertFalse([text for text in texts if "copy" in text])
+
+    @needs_matplotlib
+    def test_many_sizes_are_one_row_each(self):
+        rows = [make_row(f"0{k}_v", 100 + k, size={"rows": n, "cols": n})
+                for n in range(1, 10) for k in range(1, 4)]
+        self.draw(make_file(rows))
+        texts = self.texts("h200-sequence.svg")
+        self.assertEqual([text for text in texts if "x" in text],
+                         [f"{n}x{n}" for n in range(1, 10)])
+        self.assertEqual(sum(text == "02_v" for text in texts), 1)
 
     @needs_matplotlib
     def test_same_bytes_twice(self):

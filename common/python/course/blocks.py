@@ -191,7 +191,7 @@ class Writer:
             raise LessonError(f"{name} has no column '{unknown[0]}' (it has: {', '.join(names)})")
         lines = [[row[names.index(column)] for column in columns] for row in rows]
         lines = [[self.link(line[0])] + line[1:] for line in lines]
-        headers = [column.replace("_", " ") for column in columns]
+        headers = [limiters.COLUMN_WORDS.get(c, c.replace("_", " ")) for c in columns]
         text = tables.to_markdown((headers, lines)).split("\n")
         sides = ["--:" if any(is_number(line[k]) for line in lines) else "---"
                  for k in range(1, len(headers))]

@@ -57,6 +57,18 @@ GROUP_WORDS = {
 METRICS.update({f"stall_{reason}": f"smsp__average_warps_issue_stalled_{reason}_per_issue_active"
                 ".ratio" for reasons in GROUPS.values() for reason in reasons})
 
+# Headings of lessons' tables. Where no other word is given, the column's own name is the heading.
+COLUMN_WORDS = {
+    "issue_percent": "issue slots used, %",
+    "stall_selected": "issues",
+    "stall_not_selected": "ready, another was taken",
+    "stall_dispatch_stall": "held back at dispatch",
+    "stall_wait": "fixed pause",
+    "stall_short_scoreboard": "waits for shared memory or a root",
+    "stall_mio_throttle": "queue to these is full",
+    "stall_math_pipe_throttle": "arithmetic unit is busy",
+}
+
 FIRST_COLUMNS = ("version", "size", "kernel", "launches", "time_share")
 HEADER = ("chapter", "study", "gpu", "cuda", "ncu", "date", "commit")
 

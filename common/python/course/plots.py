@@ -1,8 +1,5 @@
-"""Plots of result files: bars of a study, lines over a size, the roofline path, files compared,
-and what limits each version.
-
-Colours are those of Okabe and Ito that stand out on white; marker, line style, hatching and a
-direct label carry the same information. The same input gives the same bytes of SVG.
+"""Plots of result files: bars of a study, the roofline path, files compared, and what limits each
+version. Rates over a size are in `size_plots`, what all share in `figures`.
 """
 from __future__ import annotations
 
@@ -10,23 +7,16 @@ import argparse
 import math
 import textwrap
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence
 
-from . import limiters, results, tables
+from . import limiters, results, size_plots, tables
+from .figures import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ROLE_STYLE, STYLES, VERMILLION,
+                      Label, legend_below, log_axis, margin_labels, memory_roofs, plain_pyplot,
+                      provenance, put_title, save_figure)
 from .results import ResultFile, Row, Study
 
-BLUE, VERMILLION, GREEN, PURPLE, BLACK = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000"
-COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, BLACK)
-MARKERS = "osD^vPX"
-STYLES = ("-", "--", "-.", ":")
-ROLE_STYLE = {"version": dict(facecolor=BLUE, edgecolor=BLUE),
-              "exercise": dict(facecolor=PURPLE, edgecolor=BLACK, hatch="xx"),
-              "peer": dict(facecolor="white", edgecolor=GREEN, hatch="////"),
-              "limit": dict(facecolor="white", edgecolor=BLACK, hatch="\\\\\\\\")}
-GREY = "#555555"
 HOW_TO = ("no plots: python has no matplotlib; to get them: pip install matplotlib, "
           "or apt install python3-matplotlib")
-Label = Tuple[float, float, str, str]  # x, y (data), text, colour
 
 
 def formats(text: str) -> List[str]:
@@ -35,46 +25,6 @@ def formats(text: str) -> List[str]:
     if not set(names) <= {"svg", "png"}:
         raise argparse.ArgumentTypeError(f"'{text}' is not svg, png or svg,png")
     return names
-
-
-def plain_pyplot() -> Any:
-    """matplotlib's pyplot with the course's settings only."""
-    import matplotlib
-    matplotlib.use("Agg")
-    matplotlib.rcdefaults()  # not the user's own style: the same file everywhere
-    matplotlib.rcParams.update({"svg.hashsalt": "course", "font.size": 9, "hatch.linewidth": 0.6,
-                                "axes.spines.top": False, "axes.spines.right": False,
-                                "axes.axisbelow": True, "figure.facecolor": "white"})
-    from matplotlib import pyplot
-    return pyplot
-
-
-def save_figure(figure: Any, path: Path, kind: str) -> Path:
-    """Writes and closes a figure; the same figure gives the same bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    figure.savefig(path, format=kind, dpi=150, bbox_inches="tight", pad_inches=0.15,
-                   metadata=metadata)
-    plain_pyplot().close(figure)
-    return path
-
-
-def _title(axes: Any, title: str, below: str) -> None:
-    """A title in bold, and the line that says where the numbers come from."""
-    lines = textwrap.wrap(below, 100)
-    axes.set_title("\n".join(lines), loc="left", fontsize=8, color=GREY, pad=22)
-    axes.annotate("\n".join(textwrap.wrap(title, 75)), (0, 1), (0, 26 + 11 * len(lines)),
-                  xycoords="axes fraction", textcoords="offset points", fontsize=11, weight="bold")
-
-
-def _provenance(result: ResultFile, rows: Sequence[Row], axis: Optional[str] = None) -> str:
-    """The run, and the size and type of most rows (the others say theirs)."""
-    dimensions = tables.besides(rows, axis)
-    sizes = [tables.size_text({k: row.size[k] for k in dimensions if k in row.size})
-             for row in rows]
-    types = [row.type for row in rows]
-    usual = [max(values, key=values.count) for values in (sizes, types) if values]
-    return "; ".join(filter(None, [result.provenance(), ", ".join(filter(None, usual))]))
 
 
 # Bars
@@ -110,7 +60,7 @@ def bars(result: ResultFile, study: Study) -> Any:
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(f"rate in {unit}" if unit else "rate")
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    _title(axes, study.title, _provenance(result, rows))
+    put_title(axes, study.title, provenance(result, rows))
     return figure
 
 
@@ -128,150 +78,7 @@ def _limit_lines(axes: Any, rows: Sequence[Row], limits: Sequence[results.Limit]
                           textcoords="offset points", fontsize=8,
                           ha="right" if limit.value > 0.5 * axes.get_xlim()[1] else "left")
     if len(limits) > 1:
-        _legend_below(axes)
-
-
-def _legend_below(axes: Any) -> None:
-    height = axes.get_position().height * axes.figure.get_figheight()
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.45 / height), frameon=False, fontsize=8,
-                borderaxespad=0, handlelength=3)
-
-
-# Lines
-
-def spread_out(places: Sequence[float], gap: float, top: float = 1.0) -> List[float]:
-    """The places in [0, top], moved as little as keeps them `gap` apart, in their order."""
-    groups: List[List[int]] = []  # of neighbours that touch; each is centred on its own places
-
-    def bottom(group: List[int]) -> float:
-        extent = gap * (len(group) - 1)
-        middle = sum(places[k] for k in group) / len(group)
-        return max(0.0, min(top - extent, middle - extent / 2))
-
-    for k in sorted(range(len(places)), key=lambda k: places[k]):
-        groups.append([k])
-        while len(groups) > 1 and bottom(groups[-2]) + gap * len(groups[-2]) > bottom(groups[-1]):
-            last = groups.pop()
-            groups[-1] += last
-    moved = {k: bottom(group) + gap * i for group in groups for i, k in enumerate(group)}
-    return [moved[k] for k in range(len(places))]
-
-
-def _margin_labels(axes: Any, labels: Sequence[Label]) -> None:
-    """Labels in the right margin, kept apart, each joined to its point by a thin line."""
-    height = axes.get_position().height * axes.figure.get_figheight()
-    to_axes = axes.transData + axes.transAxes.inverted()
-    points = [to_axes.transform((x, y)) for x, y, _, _ in labels]
-    for (x, y), place, (_, _, text, colour) in zip(
-            points, spread_out([y for _, y in points], 0.155 / height), labels):
-        axes.annotate(text, (x, y), (1.04, place), xycoords="axes fraction", va="center",
-                      fontsize=8, color=colour, annotation_clip=False,
-                      arrowprops=dict(arrowstyle="-", color=colour, linewidth=0.5, shrinkA=1,
-                                      shrinkB=2, relpos=(0, 0.5)))
-
-
-def _log_axis(axis: Any, low: float, high: float, base: int = 10) -> None:
-    """A log scale from low to high with about twelve ticks at most, written as plain numbers."""
-    from matplotlib.ticker import NullLocator
-    axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (low, high)})
-    first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
-    steps = (1, 2, 5) if base == 10 and last - first < 2 else (1,)
-    powers = range(first - (len(steps) > 1), last + 1, 1 + max(0, last - first) // 12)
-    ticks = [step * float(base) ** power for power in powers for step in steps]
-    ticks = [tick for tick in ticks if low <= tick <= high]
-    axis.set_ticks(ticks)
-    axis.set_ticklabels([_tick_text(tick, base) for tick in ticks])
-    axis.set_minor_locator(NullLocator())
-
-
-def _tick_text(value: float, base: int) -> str:
-    if base == 2 and value >= 1024:
-        return f"$2^{{{round(math.log2(value))}}}$"
-    return f"1/{1 / value:g}" if base == 2 and value < 1 else f"{value:g}"
-
-
-def _memory_roofs(result: ResultFile) -> Dict[str, float]:
-    """The known memory rates of the chip in GB/s."""
-    gpu = result.gpu
-    known = {"measured copy": gpu.copy_gbs, "measured read": gpu.read_gbs,
-             "DRAM peak": gpu.peak_dram_gbs}
-    return {name: value for name, value in known.items() if value}
-
-
-def _roofs(result: ResultFile, rows: Sequence[Row], unit: str) -> Dict[str, float]:
-    """Horizontal lines for a plot over a size: the chip's memory rates and the rows' limits."""
-    roofs = _memory_roofs(result) if unit == "GB/s" else {}
-    limits = list(dict.fromkeys(row.limit for row in rows if row.limit and row.limit.unit == unit))
-    for limit in limits if len(limits) <= 2 else []:
-        if limit.value not in roofs.values():
-            roofs[limit.name] = limit.value
-    return roofs
-
-
-def _look(index: int) -> Dict[str, Any]:
-    return dict(color=COLOURS[index % 5], marker=MARKERS[index % 7], markersize=4, linewidth=1.3,
-                linestyle=STYLES[(index // 5 + index) % 4])
-
-
-def lines(result: ResultFile, study: Study, axis: str) -> Any:
-    """Rate over a size, one line a version."""
-    rows = result.rows_of(study.name)
-    drawn = [row for row in rows if not row.words]
-    unit = drawn[0].unit if drawn else ""
-    drawn = [row for row in drawn if row.unit == unit]
-    series = tables.series(drawn, axis)
-    roofs = _roofs(result, drawn, unit)
-    height = max(4.0, 0.2 * (len(series) + len(roofs)))
-    figure, axes = plain_pyplot().subplots(figsize=(6.5, height))
-    labels: List[Label] = []
-    for index, (name, line) in enumerate(series.items()):
-        look = _look(index)
-        axes.plot([row.size[axis] for row in line], [row.rate for row in line], **look)
-        axes.fill_between([row.size[axis] for row in line], *zip(*(row.rate_range for row in line)),
-                          color=look["color"], alpha=0.15, linewidth=0)
-        role = "" if line[0].role == "version" else f" [{line[0].role}]"
-        labels.append((line[-1].size[axis], line[-1].rate, name + role, look["color"]))
-    _scales(axes, drawn, axis, study.log_axis, roofs)
-    right = axes.get_xlim()[1]
-    for (name, value), style in zip(roofs.items(), STYLES[1:] + STYLES[1:]):
-        axes.axhline(value, color=GREY, linewidth=0.9, linestyle=style)
-        labels.append((right, value, f"{name} {tables.digits(value)} {unit}", GREY))
-    _l2_line(axes, result, drawn, axis)
-    _margin_labels(axes, labels)
-    axes.set_xlabel(study.axis_label or axis)
-    axes.set_ylabel(f"rate in {unit}" if unit else "rate")
-    axes.grid(color="#dddddd", linewidth=0.6)
-    failed = list(dict.fromkeys(f"{row.version}: {row.words}" for row in rows if row.words))
-    axes.annotate("\n".join(failed), (0, 0), (0, -36), xycoords="axes fraction", va="top",
-                  textcoords="offset points", style="italic", fontsize=8, color=VERMILLION)
-    _title(axes, study.title, _provenance(result, drawn, axis))
-    return figure
-
-
-def _scales(axes: Any, drawn: Sequence[Row], axis: str, log_axis: bool,
-            roofs: Dict[str, float]) -> None:
-    """Log x where the study asks for it; log y where the rates differ by more than ten times."""
-    rates = [row.rate for row in drawn]
-    places = [row.size[axis] for row in drawn]
-    if log_axis and places and min(places) > 0:
-        _log_axis(axes.xaxis, min(places) / 1.3, max(places) * 1.3, 2)
-    if rates and max(rates) > 10 * min(rates):
-        _log_axis(axes.yaxis, 0.7 * min(rates), 1.5 * max(rates + list(roofs.values())))
-    elif rates:
-        axes.set_ylim(0, 1.06 * max(rates + list(roofs.values())))
-
-
-def _l2_line(axes: Any, result: ResultFile, drawn: Sequence[Row], axis: str) -> None:
-    """Where the working set of the first line has the size of the L2 cache."""
-    last = next((row for row in reversed(drawn) if row.bytes and row.size[axis]), None)
-    if axis != "n" or not last or not result.gpu.l2_bytes:
-        return
-    x = result.gpu.l2_bytes / (last.bytes / last.size[axis])
-    if axes.get_xlim()[0] < x < axes.get_xlim()[1]:
-        axes.axvline(x, color=GREY, linewidth=0.9, linestyle=":")
-        axes.annotate(f"data = L2 ({result.gpu.l2_bytes / 2**20:.0f} MiB)", (x, 1), (0, 4),
-                      xycoords=("data", "axes fraction"), textcoords="offset points", ha="center",
-                      fontsize=8, color=GREY)
+        legend_below(axes)
 
 
 # Roofline
@@ -293,7 +100,7 @@ def roofline(result: ResultFile, study: Study) -> Any:
     unit, scale = ("TFLOP/s", 1000.0) if max(y for _, y in points) >= 1e4 else ("GFLOP/s", 1.0)
     points = [(x, y / scale) for x, y in points]
     giga = {"GFLOP/s": 1.0, "TFLOP/s": 1000.0}
-    slopes = {name: gbs / scale for name, gbs in _memory_roofs(result).items()}
+    slopes = {name: gbs / scale for name, gbs in memory_roofs(result).items()}
     flat = {limit: limit.value * giga[limit.unit] / scale
             for limit in dict.fromkeys(row.limit for row in rows) if limit and limit.unit in giga}
     ceiling = max(flat.values(), default=math.inf)
@@ -301,8 +108,8 @@ def roofline(result: ResultFile, study: Study) -> Any:
     low, high = min([x for x, _ in points] + knees) / 4, max([x for x, _ in points] + knees) * 4
     figure, axes = plain_pyplot().subplots(figsize=(6.0, max(4.5, 0.2 * len(rows) + 1)))
     tops = [y for _, y in points] + [min(ceiling, high * slope) for slope in slopes.values()]
-    _log_axis(axes.xaxis, low, high, 2)
-    _log_axis(axes.yaxis, 0.6 * min(y for _, y in points), 1.6 * max(tops))
+    log_axis(axes.xaxis, low, high, 2)
+    log_axis(axes.yaxis, 0.6 * min(y for _, y in points), 1.6 * max(tops))
     for (name, slope), style in zip(slopes.items(), STYLES[1:]):
         knee = min(high, ceiling / slope)
         axes.plot([low, knee], [low * slope, knee * slope], color=GREY, linewidth=1,
@@ -319,12 +126,12 @@ def roofline(result: ResultFile, study: Study) -> Any:
                   color=look["edgecolor"], markerfacecolor=look["facecolor"], linestyle="none")
         labels.append((x, y, f"{row.version}{tables.qualifier(row, rows)}: "
                              f"{tables.digits(y, 3)} {unit}", look["edgecolor"]))
-    _margin_labels(axes, labels)
-    _legend_below(axes)
+    margin_labels(axes, labels)
+    legend_below(axes)
     axes.set_xlabel("necessary work in flop per byte")
     axes.set_ylabel(f"rate in {unit}")
     axes.grid(color="#dddddd", linewidth=0.6)
-    _title(axes, f"{study.title}: roofline path", _provenance(result, rows))
+    put_title(axes, f"{study.title}: roofline path", provenance(result, rows))
     return figure
 
 
@@ -428,8 +235,12 @@ def draw(result: ResultFile, study: Study, stem: Path, formats: Sequence[str],
     axis = result.axis(study)
     if as_roofline:
         figure = roofline(result, study)
+    elif axis:
+        figure = size_plots.lines(result, study, axis)
+    elif size_plots.many_sizes(result.rows_of(study.name)):
+        figure = size_plots.grouped(result, study)
     else:
-        figure = lines(result, study, axis) if axis else bars(result, study)
+        figure = bars(result, study)
     base = f"{stem}-{study.name}" + ("-roofline" if as_roofline else "")
     return [save_figure(figure, Path(f"{base}.{name}"), name) for name in formats]
 
