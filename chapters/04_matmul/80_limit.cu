@@ -1,7 +1,7 @@
-// Idea: 09 with fragments that are loaded one step ahead of their use, across tiles too; tiles of
-//   three sizes; and, where a matrix has fewer tiles than the GPU has room for blocks, up to 8
-//   blocks per tile, each with a part of k. They are a cluster, and add up through shared memory.
-// Predicts: large matrices: no multiplication waits for shared memory. Small ones: all SMs work.
+// Idea: 09 for tiles of three sizes; and, where a matrix has fewer tiles than the GPU has room for
+//   blocks, up to 8 blocks per tile, each with a part of k. They are a cluster, and add up through
+//   each other's shared memory. The launcher takes the way with the least work per SM.
+// Predicts: as 09 for large matrices; small, tall and flat ones fill the GPU, too.
 // Needs: compute capability 9.0, for clusters.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
@@ -92,43 +92,17 @@ struct Copies {
   }
 };
 
-/// What a thread multiplies in one step: a column of A's tile and a row of B's, its part of them.
-template <class Tile>
-struct Fragments {
-  float4 a[Tile::rows / 4], b[Tile::cols / 4];
+/// Four sums, times alpha.
+__device__ float4 scaled(const float* sums, float alpha) {
+  return make_float4(alpha * sums[0], alpha * sums[1], alpha * sums[2], alpha * sums[3]);
+}
 
-  /// y, x: the thread's first row and column in the tile of C.
-  __device__ void load(const float* stage, int step, int y, int x) {
-    const float* const a_row = stage + step * (Tile::tile_m + pad) + y;
-    const float* const b_row = stage + Tile::a_floats + step * Tile::tile_n + x;
-#pragma unroll
-    for (int r = 0; r < Tile::rows / 4; ++r) {
-      a[r] = *reinterpret_cast<const float4*>(a_row + r * gap_m);
-    }
-#pragma unroll
-    for (int s = 0; s < Tile::cols / 4; ++s) {
-      b[s] = *reinterpret_cast<const float4*>(b_row + s * gap_n);
-    }
-  }
-
-  __device__ void multiply(float (&sums)[Tile::rows][Tile::cols]) const {
-    const float* const a_value = reinterpret_cast<const float*>(a);
-    const float* const b_value = reinterpret_cast<const float*>(b);
-#pragma unroll
-    for (int r = 0; r < Tile::rows; ++r) {
-#pragma unroll
-      for (int s = 0; s < Tile::cols; ++s) sums[r][s] += a_value[r] * b_value[s];
-    }
-  }
-};
-
-/// Elements col to col + 3 of a row of C, of which those from `cols` on do not exist.
+/// Elements col to col + 3 of a row of C, of which those from `cols` on do not exist: `four`, and
+/// beta times what stands there.
 template <bool vectors>
-__device__ void store_four(float* row, int col, int cols, float4 sums, float alpha, float beta) {
-  const float values[4] = {alpha * sums.x, alpha * sums.y, alpha * sums.z, alpha * sums.w};
+__device__ void store_four(float* row, int col, int cols, float4 four, float beta) {
   if (vectors && col + 3 < cols) {
     float4* const place = reinterpret_cast<float4*>(row + col);
-    float4 four = make_float4(values[0], values[1], values[2], values[3]);
     if (beta != 0) {
       const float4 before = *place;
       four.x += beta * before.x;
@@ -139,6 +113,7 @@ __device__ void store_four(float* row, int col, int cols, float4 sums, float alp
     *place = four;
     return;
   }
+  const float values[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     if (col + i < cols) {
@@ -184,30 +159,38 @@ __global__ void __launch_bounds__(Tile::block_size, Tile::per_sm)
     }
     __pipeline_commit();
   }
-  __pipeline_wait_prior(stages - 2);  // what this thread copied of the first tile is there
-  __syncthreads();                    // what all did is
-  Fragments<Tile> fragments[2];
-  if (tiles > 0) fragments[0].load(shared, 0, y, x);
   int stage = 0;
   for (int tile = 0; tile < tiles; ++tile) {
-    if (tile + stages - 1 < tiles) {  // all have read that stage: the barrier below
+    __pipeline_wait_prior(stages - 2);  // what this thread copied of this tile is there
+    __syncthreads();  // what all did is there, and all have read the stage that comes next
+    if (tile + stages - 1 < tiles) {
       const int free = stage == 0 ? stages - 1 : stage - 1;
       copies.begin(shared + free * stage_floats, tile_k);
     }
     __pipeline_commit();  // empty at the end, so that the count of those under way is right
-    const float* const here = shared + stage * stage_floats;
-    stage = stage == stages - 1 ? 0 : stage + 1;
+    const float* const a_tile = shared + stage * stage_floats + y;
+    const float* const b_tile = shared + stage * stage_floats + Tile::a_floats + x;
 #pragma unroll
     for (int i = 0; i < tile_k; ++i) {
-      if (i < tile_k - 1) {
-        fragments[(i + 1) % 2].load(here, i + 1, y, x);
-      } else {
-        __pipeline_wait_prior(stages - 2);  // what this thread copied of the next tile is there
-        __syncthreads();                    // what all did is, and all have read this one
-        if (tile + 1 < tiles) fragments[0].load(shared + stage * stage_floats, 0, y, x);
+      float4 a_values[Tile::rows / 4], b_values[Tile::cols / 4];
+#pragma unroll
+      for (int r = 0; r < Tile::rows / 4; ++r) {
+        a_values[r] =
+            *reinterpret_cast<const float4*>(a_tile + i * (Tile::tile_m + pad) + r * gap_m);
       }
-      fragments[i % 2].multiply(sums);
+#pragma unroll
+      for (int s = 0; s < Tile::cols / 4; ++s) {
+        b_values[s] = *reinterpret_cast<const float4*>(b_tile + i * Tile::tile_n + s * gap_n);
+      }
+      const float* const a_value = reinterpret_cast<const float*>(a_values);
+      const float* const b_value = reinterpret_cast<const float*>(b_values);
+#pragma unroll
+      for (int r = 0; r < Tile::rows; ++r) {
+#pragma unroll
+        for (int s = 0; s < Tile::cols; ++s) sums[r][s] += a_value[r] * b_value[s];
+      }
     }
+    stage = stage == stages - 1 ? 0 : stage + 1;
   }
 
   if (parts == 1) {
@@ -217,22 +200,23 @@ __global__ void __launch_bounds__(Tile::block_size, Tile::per_sm)
       if (row >= m) continue;
 #pragma unroll
       for (int s = 0; s < Tile::cols; s += 4) {
-        const float* const four = &sums[r][s];
         store_four<vectors>(c + row * ldc, first_col + x + s / 4 * gap_n, n,
-                            make_float4(four[0], four[1], four[2], four[3]), alpha, beta);
+                            scaled(&sums[r][s], alpha), beta);
       }
     }
     return;
   }
   // Every block lays down its sums; then each adds up the rows that are its share.
   auto cluster = cg::this_cluster();
+  __syncthreads();  // all have read the last tiles
 #pragma unroll
   for (int r = 0; r < Tile::rows; ++r) {
 #pragma unroll
     for (int s = 0; s < Tile::cols; s += 4) {
-      const float* const four = &sums[r][s];
-      *reinterpret_cast<float4*>(shared + (y + r / 4 * gap_m + r % 4) * Tile::tile_n + x +
-                                 s / 4 * gap_n) = make_float4(four[0], four[1], four[2], four[3]);
+      // Scaled first: were the sums themselves stored as they are, they would have to lie in
+      // registers side by side, in the same banks as b_value, and multiplying would be slower.
+      float* const place = shared + (y + r / 4 * gap_m + r % 4) * Tile::tile_n + x + s / 4 * gap_n;
+      *reinterpret_cast<float4*>(place) = scaled(&sums[r][s], alpha);
     }
   }
   cluster.sync();  // all sums are there
@@ -250,7 +234,7 @@ __global__ void __launch_bounds__(Tile::block_size, Tile::per_sm)
       total.z += four.z;
       total.w += four.w;
     }
-    store_four<vectors>(c + row * ldc, col, n, total, alpha, beta);
+    store_four<vectors>(c + row * ldc, col, n, total, beta);
   }
   cluster.sync();  // nobody leaves while another block may read its sums
 }
