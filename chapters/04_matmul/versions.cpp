@@ -15,6 +15,7 @@ COURSE_LAUNCHERS(Multiply,
                  (multiply, multiply_large, multiply_medium, multiply_small, multiply_medium_split,
                   multiply_small_split),
                  limit);
+COURSE_LAUNCHERS(Multiply, (multiply_two, multiply_four, multiply_eight), launch_bounds);
 
 namespace {
 
@@ -199,6 +200,22 @@ Study methods_of_80() {
   return study;
 }
 
+/// Version 05 with fewer and fewer registers.
+Study registers() {
+  Study study = at_sizes(sequence(), "registers", "Version 05 with fewer and fewer registers", "05",
+                         {cube(4096)});
+  study.versions.clear();
+  for (const Listed& each :
+       std::vector<Listed>{{"two", "2 blocks: 128", launch_bounds::multiply_two},
+                           {"four", "4 blocks: 64", launch_bounds::multiply_four},
+                           {"eight", "8 blocks: 32", launch_bounds::multiply_eight}}) {
+    study.versions.push_back(product_row(each).in_file("studies/launch_bounds"));
+  }
+  study.cpu_sizes = {cube(128)};
+  study.test_sizes = {product(127, 129, 15), product(130, 257, 23)};
+  return study;
+}
+
 Study windows() {
   const auto window = [](std::int64_t rows, std::int64_t cols, std::int64_t depth, std::int64_t lda,
                          std::int64_t ldb, std::int64_t ldc, std::int64_t shift) {
@@ -239,5 +256,5 @@ Study windows() {
 course::Chapter course::chapter() {
   return {"04_matmul",
           "C = alpha A B + beta C",
-          {sequence(), size_sweep(), shapes(), methods_of_80(), windows()}};
+          {sequence(), size_sweep(), shapes(), methods_of_80(), registers(), windows()}};
 }
