@@ -31,6 +31,7 @@ class Instruction:
     modifiers: str
     target: Optional[int] = None  # of a branch
     sources: FrozenSet[int] = frozenset()  # the numbers of the registers that it reads
+    operands: str = ""  # as they stand there
 
 
 def sources_of(operands: str) -> FrozenSet[int]:
@@ -78,7 +79,7 @@ def kernels(sass: str) -> Dict[str, List[Instruction]]:
         if not match:
             continue
         instruction = Instruction(int(match[1], 16), match[2], match[3],
-                                  sources=sources_of(match[4]))
+                                  sources=sources_of(match[4]), operands=match[4].strip())
         labels.update({name: instruction.address for name in waiting})
         waiting = []
         code.append(instruction)
