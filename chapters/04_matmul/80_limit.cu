@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "operands.hpp"
 #include "ptx.cuh"
@@ -15,7 +16,7 @@ namespace limit {
 
 namespace cg = cooperative_groups;
 
-constexpr int tile_k = 8;                                // columns of A and rows of B at a time
+constexpr int tile_k = 16;                               // columns of A and rows of B at a time
 constexpr int lanes_m = 4, lanes_n = 8;                  // the lanes of a warp, in rows and columns
 constexpr int gap_m = 4 * lanes_m, gap_n = 4 * lanes_n;  // from group of four to group of four
 constexpr int pad = 4;         // so that four rows of A's tile, transposed, fall into other banks
@@ -34,9 +35,9 @@ struct Tile {
   static constexpr int copies_bytes = 4 * stages * (a_floats + b_floats);
   static constexpr int sums_bytes = 4 * tile_m * tile_n;
 };
-using Large = Tile<128, 256, 16, 8, 4, 1>;
-using Medium = Tile<128, 128, 8, 8, 3, 2>;
-using Small = Tile<64, 64, 8, 4, 4, 4>;
+using Large = Tile<128, 256, 16, 8, 3, 1>;
+using Medium = Tile<128, 128, 16, 8, 3, 2>;
+using Small = Tile<64, 64, 8, 8, 3, 6>;
 
 /// A thread's part of the tiles that a block copies, and where it continues. The first tile along k
 /// may be short, all others are full. Rows that A does not have are read from its last; columns
@@ -44,17 +45,18 @@ using Small = Tile<64, 64, 8, 4, 4, 4>;
 template <class Tile, bool vectors>
 struct Copies {
   static constexpr int group = vectors ? 4 : 1;
-  static constexpr int a_rows = Tile::block_size / tile_k;  // from one copy to the next
+  static constexpr int a_cols = 8;  // a sector; more would meet in a bank of the transposed tile
+  static constexpr int a_rows = Tile::block_size / a_cols;  // from one copy to the next
   static constexpr int b_rows = Tile::block_size / (Tile::tile_n / group);
   static constexpr int a_count = Tile::tile_m / a_rows;
-  static constexpr int b_count = b_rows == 0 ? 1 : (tile_k - 1) / b_rows + 1;
-  static_assert(b_rows > 0, "a row of B's tile by one copy each");
+  static constexpr int b_count = tile_k / b_rows;
+  static_assert(tile_k % b_rows == 0 && tile_k % a_cols == 0, "every thread copies as much");
 
   const float* a_from[a_count];
   const float* b_from;
   std::int64_t ldb;
   int b_bytes;  // of each copy
-  int a_x = threadIdx.x % tile_k, a_y = threadIdx.x / tile_k;
+  int a_x = threadIdx.x % a_cols, a_y = threadIdx.x / a_cols;
   int b_x = threadIdx.x % (Tile::tile_n / group) * group;
   int b_y = threadIdx.x / (Tile::tile_n / group);
 
@@ -77,14 +79,16 @@ struct Copies {
     float* const b_tile = stage + Tile::a_floats;
 #pragma unroll
     for (int i = 0; i < a_count; ++i) {
-      copy_async<4>(stage + a_x * (Tile::tile_m + pad) + a_y + i * a_rows, a_from[i],
-                    a_x < columns ? 4 : 0);
+#pragma unroll
+      for (int x = 0; x < tile_k; x += a_cols) {
+        copy_async<4>(stage + (a_x + x) * (Tile::tile_m + pad) + a_y + i * a_rows, a_from[i] + x,
+                      a_x + x < columns ? 4 : 0);
+      }
       a_from[i] += columns;
     }
 #pragma unroll
     for (int i = 0; i < b_count; ++i) {
       const int row = b_y + i * b_rows;
-      if (row >= tile_k) break;
       copy_async<4 * group>(b_tile + row * Tile::tile_n + b_x, b_from + i * b_rows * ldb,
                             row < columns ? b_bytes : 0);
     }
@@ -187,7 +191,10 @@ __global__ void __launch_bounds__(Tile::block_size, Tile::per_sm)
 #pragma unroll
       for (int r = 0; r < Tile::rows; ++r) {
 #pragma unroll
-        for (int s = 0; s < Tile::cols; ++s) sums[r][s] += a_value[r] * b_value[s];
+        for (int i = 0; i < Tile::cols; ++i) {
+          const int s = r % 2 == 0 ? i : Tile::cols - 1 - i;  // there and back: one operand stays
+          sums[r][s] += a_value[r] * b_value[s];
+        }
       }
     }
     stage = stage == stages - 1 ? 0 : stage + 1;
@@ -213,10 +220,11 @@ __global__ void __launch_bounds__(Tile::block_size, Tile::per_sm)
   for (int r = 0; r < Tile::rows; ++r) {
 #pragma unroll
     for (int s = 0; s < Tile::cols; s += 4) {
-      // Scaled first: were the sums themselves stored as they are, they would have to lie in
-      // registers side by side, in the same banks as b_value, and multiplying would be slower.
+      // In pairs, exchanged. A store of 16 bytes takes four registers side by side; so each sum
+      // gets a register of the other bank than the column of B that it is made of.
       float* const place = shared + (y + r / 4 * gap_m + r % 4) * Tile::tile_n + x + s / 4 * gap_n;
-      *reinterpret_cast<float4*>(place) = scaled(&sums[r][s], alpha);
+      *reinterpret_cast<float4*>(place) =
+          make_float4(sums[r][s + 1], sums[r][s], sums[r][s + 3], sums[r][s + 2]);
     }
   }
   cluster.sync();  // all sums are there
@@ -229,12 +237,12 @@ __global__ void __launch_bounds__(Tile::block_size, Tile::per_sm)
     for (int other = 0; other < parts; ++other) {
       const float4 four = reinterpret_cast<const float4*>(
           cluster.map_shared_rank(shared, static_cast<unsigned>(other)))[i];
-      total.x += four.x;
-      total.y += four.y;
-      total.z += four.z;
-      total.w += four.w;
+      total.x += four.y;
+      total.y += four.x;
+      total.z += four.w;
+      total.w += four.z;
     }
-    store_four<vectors>(c + row * ldc, col, n, total, beta);
+    store_four<vectors>(c + row * ldc, col, n, scaled(&total.x, alpha), beta);
   }
   cluster.sync();  // nobody leaves while another block may read its sums
 }
@@ -260,7 +268,14 @@ cudaError_t launch(const Operands& of, int parts, cudaStream_t stream) {
   const bool vectors = operands::in_groups_of_four(of.a, of.lda) &&
                        operands::in_groups_of_four(of.b, of.ldb) &&
                        operands::in_groups_of_four(of.c, of.ldc);
-  const auto kernel = vectors ? multiply_matrices<Tile, true> : multiply_matrices<Tile, false>;
+  auto* kernel = multiply_matrices<Tile, true>;
+  if (!vectors) {
+    if constexpr (std::is_same<Tile, Large>::value) {
+      return launch<Medium>(of, parts, stream);  // the large tile has no kernel for it
+    } else {
+      kernel = multiply_matrices<Tile, false>;
+    }
+  }
   const int bytes =
       parts > 1 && Tile::sums_bytes > Tile::copies_bytes ? Tile::sums_bytes : Tile::copies_bytes;
   const cudaError_t error =
