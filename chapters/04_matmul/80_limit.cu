@@ -308,7 +308,7 @@ double steps(const Operands& of, int parts, int sms) {
   const double k = static_cast<double>(of.k) / parts;
   const double tile = static_cast<double>(Tile::tile_m) * Tile::tile_n;
   constexpr double loads = 1.0 / Tile::rows + 1.0 / Tile::cols;  // per multiplication, in fours
-  const double begin_and_end = 200 + (parts > 1 ? 100 : 0);      // steps of a tile of 128 x 128
+  const double begin_and_end = 20 + (parts > 1 ? 10 : 0);        // steps of a tile of 128 x 128
   return static_cast<double>(rounds * together) *
          (k * tile * (1 + loads / 4 + 8 * loads / (Tile::tile_m + Tile::tile_n)) +
           begin_and_end * 128 * 128);
