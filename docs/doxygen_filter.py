@@ -30,6 +30,8 @@ HEADING = re.compile(r"(#{1,6})\s+(.*?)[\s#]*$")
 FENCE = re.compile(r"([\s>]*)(`{3,}|~{3,})\s*([\w+-]*)")
 LIST_ITEM = re.compile(r"\s{0,3}([-*+]|\d+[.)])\s")
 HTML_BLOCK = re.compile(r"\s*</?(details|summary|div|p|table|center|picture)\b", re.I)
+BLOCK = re.compile(r"<!--\s*(/?)(?:results|limiters|table|chapters)\b[^>]*-->\s*$")  # generated ones
+FIGURE = re.compile(r"<!--\s*(/?)(?:value|limiter)\b")
 ALERT = re.compile(r"(\s*>\s*)\[!(\w+)\]\s*$")
 LANGUAGES = {"cuda": "cpp", "cu": "cpp", "c++": "cpp", "cpp": "cpp", "c": "c", "python": "py"}
 
@@ -132,7 +134,9 @@ def convert_inline(line: str, link: Callable[[str], str]) -> str:
         if m["box"]:
             return "\u2611" if m["box"] == "x" else "\u2610"
         if m["comment"]:
-            return "\n" * m["comment"].count("\n")
+            figure = FIGURE.match(m["comment"])
+            mark = ("</span>" if figure[1] else '<span class="measured">') if figure else ""
+            return "\n" * m["comment"].count("\n") + mark
         return "\\" + m["command"] if m["command"] else m["url"]
 
     return TOKEN.sub(replace, line)
@@ -191,10 +195,18 @@ class Converter:
         label = label.replace("index", "mainpage") if mark == "#" else label  # index.html
         self.put(f"{mark} {convert_inline(plain(title), self.link)} {{#{label}}}")
 
+    def block(self, slash: str) -> None:
+        """The marker of a generated block stays in the page, for fold.py."""
+        if slash:
+            self.put("")  # ends the paragraph or table above
+        self.put(rf"\htmlonly[block]<!--{slash}results-->\endhtmlonly")
+
     def text(self, line: str, anchor: str) -> None:
         """A line that is not code. `anchor` is that of a heading."""
-        heading, alert = HEADING.match(line), ALERT.match(line)
-        if heading:
+        heading, alert, block = HEADING.match(line), ALERT.match(line), BLOCK.match(line)
+        if block:
+            self.block(block[1])
+        elif heading:
             self.heading(heading[1], heading[2], anchor)
         elif alert:
             self.put(f"{alert[1]}**{alert[2].capitalize()}.**")
