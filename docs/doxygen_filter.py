@@ -156,6 +156,7 @@ class Converter:
         self.prose: List[str] = []  # lines of a paragraph; a code span may cross a line end
         self.html = self.math = False  # inside an HTML block, a formula
         self.source = ""  # links of the heading above: Doxygen allows none in a heading
+        self.closing = ""  # the mark of a generated block that ended above
 
     def link(self, target: str) -> str:
         return site_link(target, self.page, self.root)
@@ -196,10 +197,11 @@ class Converter:
         self.put(f"{mark} {convert_inline(plain(title), self.link)} {{#{label}}}")
 
     def block(self, slash: str) -> None:
-        """The marker of a generated block stays in the page, for fold.py."""
-        if slash:
-            self.put("")  # ends the paragraph or table above
-        self.put(rf"\htmlonly[block]<!--{slash}results-->\endhtmlonly")
+        """The marker of a generated block stays in the page, for fold.py; the closing one goes to
+        the next line, so that this one ends the paragraph or table above."""
+        mark = rf"\htmlonly[block]<!--{slash}results-->\endhtmlonly"
+        self.put("" if slash else mark)
+        self.closing = mark if slash else ""
 
     def text(self, line: str, anchor: str) -> None:
         """A line that is not code. `anchor` is that of a heading."""
@@ -222,6 +224,12 @@ class Converter:
     def add(self, kind: str, line: str, anchor: str) -> None:
         if self.html and kind != "html":
             self.out[-1] += r"\endhtmlonly"
+        if self.closing:
+            self.put(self.closing)
+            self.closing = ""
+            if not line.strip():  # the mark took its place
+                self.html = False
+                return
         if kind == "text":
             self.text(line, anchor)
         elif kind == "html":

@@ -51,7 +51,8 @@ function show(query) {
 const box = document.getElementById("find");
 function load() {
   if (document.getElementById("index")) return;
-  const script = Object.assign(document.createElement("script"), { id: "index", src: "search_index.js" });
+  const script = document.createElement("script");
+  Object.assign(script, { id: "index", src: "search_index.js" });
   script.onload = () => show(box.value);
   document.head.append(script);
 }
