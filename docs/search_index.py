@@ -3,10 +3,11 @@
 The result is a script that site.js loads when somebody searches; so it works from a disk, too.
 """
 import json
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import List, Tuple
+from typing import Dict, List, Tuple
 
 from doxygen_filter import HEADING, classify, headings, page_id, plain
 
@@ -38,19 +39,22 @@ def sections(page: Path, root: Path, rank: int) -> List[Entry]:
     return found
 
 
-def symbols(tags: Path) -> List[Entry]:
-    """Files, classes and functions of the sources, each name and address once."""
-    found = {}
+def symbols(tags: Path, root: Path) -> List[Entry]:
+    """Files, classes and functions of the sources, each address once."""
+    found: Dict[str, Entry] = {}
     for compound in ElementTree.parse(str(tags)).iterfind("compound"):
         kind, page = compound.get("kind", ""), compound.findtext("filename") or ""
         name = compound.findtext("name") or ""
         if kind == "file" and not name.endswith(".md"):
-            found[page] = (SYMBOL, kind, name, page, "")
+            # older Doxygens write the path in full
+            folder = os.path.relpath(str(root / (compound.findtext("path") or "")), str(root))
+            found.setdefault(page, (SYMBOL, f"file in {folder}", name, page, ""))
         elif kind in ("class", "struct"):
-            found[page] = (SYMBOL, kind, name, page, "")
+            found.setdefault(page, (SYMBOL, kind, name, page, ""))
         for member in compound.iterfind("member[@kind='function']"):
             address = f"{member.findtext('anchorfile')}#{member.findtext('anchor')}"
-            found[address] = (SYMBOL, "function", member.findtext("name") or "", address, "")
+            found.setdefault(address, (SYMBOL, f"function in {name}",
+                                       member.findtext("name") or "", address, ""))
     return [entry for _, entry in sorted(found.items())]
 
 
@@ -58,5 +62,5 @@ def script(course: List[Path], others: List[Path], root: Path, tags: Path) -> st
     """The index as JavaScript. `course`: lessons and docs pages in order; `others`: more pages."""
     entries = [entry for page in course for entry in sections(page, root, COURSE)]
     entries += [entry for page in others for entry in sections(page, root, OTHER_PAGE)]
-    rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries + symbols(tags))
+    rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries + symbols(tags, root))
     return f"var searchIndex = [\n{rows}\n];\n"

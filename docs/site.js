@@ -10,7 +10,8 @@ const kept = {
 // ---- Search ----
 
 // Entries that hold all words, best first: pages of the course before other pages before symbols;
-// then those with the words in a heading; then by how often they come. See search_index.py.
+// then the very heading, those with the words in a heading, and by how often they come. The
+// entries: search_index.py.
 function search(entries, query) {
   const phrase = query.toLowerCase().trim().replace(/\s+/g, " ");
   const words = phrase.split(" ").filter(Boolean);
@@ -19,7 +20,7 @@ function search(entries, query) {
     const name = (rank === 2 ? what : what || where).toLowerCase();
     const all = rank === 2 ? name : `${where.toLowerCase()} ${name} ${text}`;
     if (!words.every((word) => all.includes(word))) continue;
-    const score = 1000 * words.every((word) => name.includes(word)) +
+    const score = 2000 * (name === phrase) + 1000 * words.every((word) => name.includes(word)) +
       Math.min(999, 10 * (all.split(phrase).length - 1));
     found.push({ rank, where, what, address, score });
   }

@@ -23,8 +23,8 @@ function luminance(colour) {
 
 function background(part) {
   const colour = getComputedStyle(part).backgroundColor;
-  const clear = /, 0\)|transparent/.test(colour);
-  if (!clear) return colour;
+  const alpha = colour.match(/^rgba\(.*, ([\d.]+)\)/);
+  if (!alpha || alpha[1] > 0.5) return colour;
   return part.parentElement ? background(part.parentElement) : "rgb(255, 255, 255)";
 }
 
@@ -42,7 +42,8 @@ function look(page) {
   const widths = [root, page.document.body, page.document.getElementById("doc-content")];
   const cut = [...page.document.querySelectorAll("p, h1, h2, li, nav.turn a, #find, #shade")]
     .filter((part) => part.getBoundingClientRect().right > 401 && !part.closest("table, iframe"));
-  const text = page.document.querySelector("div.contents p, div.contents div.line");
+  const text = page.document.querySelector("div.contents p, div.contents div.line") ||
+    page.document.querySelector("div.contents");
   return {
     width: Math.max(...widths.map((part) => part.scrollWidth)), viewport: page.innerWidth,
     cut: cut.map((part) => part.textContent.slice(0, 40)),

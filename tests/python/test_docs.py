@@ -392,6 +392,7 @@ class Site(unittest.TestCase):
               for words, found in self.seen()["found"].items()}
         self.assertIn("chapters_03_transpose.html", at["bank conflict"][:3])
         self.assertEqual(at["occupancy"][0], "docs_occupancy.html")
+        self.assertTrue(self.seen()["found"]["warp"][0][1].endswith("#docs_glossary-warp"))
         self.assertTrue(any(rank == 2 for rank, _, _ in self.seen()["found"]["warp"]))
 
     @unittest.skipUnless(browser(), "no Chromium: nobody folds")
