@@ -20,7 +20,8 @@ function search(entries, query) {
     const name = (rank === 2 ? what : what || where).toLowerCase();
     const all = rank === 2 ? name : `${where.toLowerCase()} ${name} ${text}`;
     if (!words.every((word) => all.includes(word))) continue;
-    const score = 2000 * (name === phrase) + 1000 * words.every((word) => name.includes(word)) +
+    const score = 2000 * (name.split(":")[0] === phrase) +
+      1000 * words.every((word) => name.includes(word)) +
       Math.min(999, 10 * (all.split(phrase).length - 1));
     found.push({ rank, where, what, address, score });
   }
