@@ -11,7 +11,8 @@ from typing import Dict, List, Tuple
 
 from doxygen_filter import HEADING, classify, headings, page_id, plain
 
-Entry = Tuple[int, str, str, str, str]  # rank, where, what, address, text in small letters
+# Rank, where (title, folder), what (heading, name), address, text in small letters.
+Entry = Tuple[int, str, str, str, str]
 COURSE, OTHER_PAGE, SYMBOL = range(3)  # ranks: lessons and docs pages come before all else
 MARKUP = re.compile(r"<!--.*?-->|</?[a-z][^>]*>|\]\([^)]*\)|[`*|\[\]]", re.S)
 
@@ -20,7 +21,7 @@ def sections(page: Path, root: Path, rank: int) -> List[Entry]:
     """A page of Markdown, cut at its headings."""
     source, name = page.read_text(encoding="utf-8"), page_id(page, root)
     anchors = headings(source)
-    title, found = page.stem, []
+    title = page.stem
     parts: List[Tuple[str, str, List[str]]] = []  # heading, address, lines
     for number, (kind, line) in enumerate(classify(source), 1):
         heading = HEADING.match(line) if number in anchors else None
@@ -33,9 +34,13 @@ def sections(page: Path, root: Path, rank: int) -> List[Entry]:
             parts[-1][2].append(line)
     if page.name == "more.md":
         title = f"{title.split(':')[0]}: more"
-    for heading_text, address, lines in parts:
+    found = []
+    for what, address, lines in parts:
         text = " ".join(MARKUP.sub(" ", "\n".join(lines)).lower().split())
-        found.append((rank, title, heading_text, address, text))
+        where = title
+        if rank == OTHER_PAGE:  # many are called "Exercise 2": the folder says of which chapter
+            where, what = page.parent.relative_to(root).as_posix(), what or title
+        found.append((rank, where, what, address, text))
     return found
 
 
@@ -62,5 +67,6 @@ def script(course: List[Path], others: List[Path], root: Path, tags: Path) -> st
     """The index as JavaScript. `course`: lessons and docs pages in order; `others`: more pages."""
     entries = [entry for page in course for entry in sections(page, root, COURSE)]
     entries += [entry for page in others for entry in sections(page, root, OTHER_PAGE)]
-    rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries + symbols(tags, root))
+    entries += symbols(tags, root)
+    rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
     return f"var searchIndex = [\n{rows}\n];\n"

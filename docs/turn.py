@@ -41,7 +41,7 @@ def with_turns(text: str, turn: Turn) -> str:
 
 
 def with_tools(text: str, scripts: List[str]) -> str:
-    """A page's HTML with search box, button and scripts; frames of Doxygen's own stay as they are."""
+    """A page's HTML with search box, button and scripts; a page without a head stays as it is."""
     if HEADER not in text:
         return text
     tags = "".join(f'<script src="{script}"{" defer" if script == "site.js" else ""}></script>\n'

@@ -49,7 +49,7 @@ function look(page) {
     cut: cut.map((part) => part.textContent.slice(0, 40)),
     font: parseFloat(getComputedStyle(text).fontSize),
     links: contrast(page, "div.contents a[href], nav.turn a"),
-    code: contrast(page, "div.line span.comment, div.line span.keyword, div.line span.preprocessor"),
+    code: contrast(page, "div.line .comment, div.line .keyword, div.line .preprocessor"),
   };
 }
 

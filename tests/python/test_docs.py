@@ -219,6 +219,13 @@ class Search(unittest.TestCase):
             (0, "01 A: b", "A warp's", "chapters_01_a.html#chapters_01_a-a-warps",
              "bank 1 conflict .")])
 
+    def test_a_page_beside_the_course_says_where_it_stands(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            root = tree(folder, **{"chapters__01_a__exercises__2-b_md": "# Exercise 2: b\nDo it.\n"})
+            page = next(root.glob("chapters/*/exercises/*.md"))
+            (_, where, what, _, text), = search_index.sections(page, root, 1)
+        self.assertEqual((where, what, text), ("chapters/01_a/exercises", "Exercise 2: b", "do it."))
+
 
 class Folds(unittest.TestCase):
     PAGE = ('<div class="contents"><div class="textblock">{}<p>Free.</p></div></div>')
@@ -230,7 +237,7 @@ class Folds(unittest.TestCase):
 
     def test_all_that_was_measured(self) -> None:
         page = folded(self.PAGE.format("".join(self.PARTS.values())))
-        found = re.findall(r'<details class="measured" open><summary>(.*?)</summary>(.*?)</details>',
+        found = re.findall('<details class="measured" open><summary>(.*?)</summary>(.*?)</details>',
                            page, re.S)
         self.assertEqual([title for title, _ in found], list(self.PARTS))
         self.assertIn("An H200", found[1][1])
