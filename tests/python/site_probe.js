@@ -79,6 +79,12 @@ async function run({ pages, words, lesson }) {
   said.quiz = [quiz.open];
   quiz.querySelector("summary").click();
   said.quiz.push(quiz.open);
+  const menu = page.document.getElementById("main-menu");
+  said.menu = [menu.offsetHeight];
+  if (page.jQuery) page.jQuery.fx.off = true; // it slides, but not in a frame out of sight
+  page.document.querySelector(".main-menu-btn").click();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  said.menu.push(menu.offsetHeight, menu.getBoundingClientRect().right);
   const shade = page.document.getElementById("shade");
   if (!shade.hidden) {
     said.dark = [];

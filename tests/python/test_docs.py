@@ -385,6 +385,8 @@ class Site(unittest.TestCase):
             self.assertLessEqual(page["width"], 400, name)
             self.assertEqual(page["cut"], [], name)
             self.assertGreaterEqual(page["font"], 13, name)
+        closed, opened, right = self.seen()["menu"]
+        self.assertTrue(closed == 0 and opened > 100 and right <= 400, self.seen()["menu"])
 
     @unittest.skipUnless(browser(), "no Chromium: nobody searches the site")
     def test_search_finds_lessons_first(self) -> None:
