@@ -34,6 +34,15 @@ Size fitting_size(const Exercise& exercise, const Device& device) {
   });
 }
 
+/// As estimate_seconds(); nothing for a launch that fails, about which the check says more.
+double seconds_of(const Version& version, const Problem& problem, Bench& bench) {
+  try {
+    return estimate_seconds(version, problem, bench);
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
 /// The asked size, or a smaller one at which nobody has to wait: a first attempt may be a thousand
 /// times as slow as the version beside it.
 Size size_in_time(const Exercise& exercise, const Size& asked, Bench& bench) {
@@ -41,11 +50,10 @@ Size size_in_time(const Exercise& exercise, const Size& asked, Bench& bench) {
   Size size = asked;
   for (const Version* version : {&exercise.compared, &exercise.yours}) {
     const auto problem = [&](const Size& at) { return exercise.make(at, 1, Input::random); };
-    const Pace pace = {
-        [&](const Size& at) { return problem(at)->bytes(); },
-        [&](const Size& at) { return problem(at)->work().amount; },
-        [&](const Size& at) { return estimate_seconds(*version, *problem(at), bench); },
-        version->takes};
+    const Pace pace = {[&](const Size& at) { return problem(at)->bytes(); },
+                       [&](const Size& at) { return problem(at)->work().amount; },
+                       [&](const Size& at) { return seconds_of(*version, *problem(at), bench); },
+                       version->takes};
     double at_asked = 0;
     size = fast_enough(size, slow_launch_s, pace, &at_asked);
   }
