@@ -154,6 +154,17 @@ class Judge(Folder):
                                        ".encode())\n")
         self.assertEqual((data["exercise"]["verdict"], why), ("passed", ""))
 
+    def test_exit_codes_that_go_with_a_verdict(self):
+        for verdict, code, agrees in (("passed", 0, True), ("right", 3, True), ("not yet", 1, True),
+                                      ("not yet", 66, True),  # the CPU backend has findings
+                                      ("passed", 66, False), ("right", 66, False),
+                                      ("not yet", 0, False), ("passed", 1, False)):
+            data, why = self.judge(
+                TELLS + f"verdict['exercise']['verdict'] = '{verdict}'\n"
+                "os.write(write, (word + '\\n' + json.dumps(verdict)).encode())\n"
+                f"sys.exit({code})\n")
+            self.assertEqual(data is not None, agrees, f"{verdict}, {code}: {why}")
+
     def test_what_is_no_verdict(self):
         for text, words in (
                 ("print('PASSED')\n", "exit code 0 before the tests were over"),

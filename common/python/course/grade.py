@@ -28,6 +28,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tu
 from . import BUILD, ROOT, Problem, build, chapters, code, say, shown, submissions
 from .build import Choice
 from .chapters import Chapter
+from .one_file import FOUND
 from .submissions import Submission
 
 STAGE = BUILD / "grade"
@@ -200,8 +201,9 @@ def verdict_of(sent: bytes, word: str, exit_code: int) -> Tuple[Optional[Dict[st
         data = json.loads(text)
     except ValueError:
         return None, "the verdict is cut off"
-    expected = {"passed": 0, "right": 3, "not yet": 1}[data["exercise"]["verdict"]]
-    if expected != exit_code:
+    # the CPU backend may have found something, a race or a bad address; who passes has no findings
+    expected = {"passed": (0,), "right": (3,), "not yet": (1, FOUND)}[data["exercise"]["verdict"]]
+    if exit_code not in expected:
         return None, f"the verdict does not agree with the exit code {exit_code}"
     return data, ""
 
