@@ -58,22 +58,20 @@ std::string cut(const std::string& text, std::size_t width) {
 
 constexpr std::size_t name_width = 35;  // leaves room for large counts in 80 columns
 
+/// "1 block", "2 blocks"
+std::string counted(std::uint64_t n, const char* what, const char* plural = "s") {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : plural);
+}
+
 std::string heading(const KernelCount& kernel, const std::string& name) {
-  char line[200];
-  std::snprintf(line, sizeof line, ": %llu %s, %llu blocks, %llu threads\n",
-                static_cast<unsigned long long>(kernel.launches),
-                kernel.launches == 1 ? "launch" : "launches",
-                static_cast<unsigned long long>(kernel.blocks),
-                static_cast<unsigned long long>(kernel.threads));
-  std::string text = name + line;
-  std::snprintf(line, sizeof line,
-                "  %.1f lanes active per step, %llu warp-steps, %llu barriers (per warp)\n",
-                kernel.warp_steps == 0 ? 0.0
-                                       : static_cast<double>(kernel.lane_steps) /
-                                             static_cast<double>(kernel.warp_steps),
-                static_cast<unsigned long long>(kernel.warp_steps),
-                static_cast<unsigned long long>(kernel.barriers));
-  return text + line;
+  const auto steps = static_cast<double>(std::max<std::uint64_t>(kernel.warp_steps, 1));
+  char lanes[40];
+  std::snprintf(lanes, sizeof lanes, "  %.1f lanes active per step, ",
+                static_cast<double>(kernel.lane_steps) / steps);
+  return name + ": " + counted(kernel.launches, "launch", "es") + ", " +
+         counted(kernel.blocks, "block") + ", " + counted(kernel.threads, "thread") + "\n" + lanes +
+         counted(kernel.warp_steps, "warp-step") + ", " + counted(kernel.barriers, "barrier") +
+         " (per warp)\n";
 }
 
 /// A row; below it, with an arrow at "per request", what is to be said about it.

@@ -328,8 +328,8 @@ class Browser(unittest.TestCase):
 
 # ---- Every chapter: the page's figures are those of --model ----
 
-HEAD = re.compile(r"^(\S.*): (\d+) launch(?:es)?, (\d+) blocks, (\d+) threads$")
-STEPS = re.compile(r"^  .* lanes active per step, (\d+) warp-steps, (\d+) barriers")
+HEAD = re.compile(r"^(\S.*): (\d+) launch(?:es)?, (\d+) blocks?, (\d+) threads?$")
+STEPS = re.compile(r"^  .* lanes active per step, (\d+) warp-steps?, (\d+) barriers?")
 ROW = re.compile(r"^  (\S+):(\d+) +(global|shared) +(\w+) +(\d+) +(\d+) +([\d.]+) +([\d.]+) "
                  r"(sect|wavf) +([\d.]+)$")
 NOTE = re.compile(r"^ +(\S.*) \^$")

@@ -145,7 +145,7 @@ class OnTheCpu(unittest.TestCase):
         # Built already: the counts of each line, after the program's own words.
         out = self.run_file("./first.cu", "--model", code=66)
         self.assertIn("--model counts there", out)
-        words, table = out.index("no error; first"), out.index("reverse: 1 launch, ")
+        words, table = out.index("no error; first"), out.index("reverse: 1 launch, 1 block, 64 threads\n")
         self.assertLess(words, table)
         self.assertRegex(out[table:], r"first\.cu:6 +shared store +4 +2 +32\.00")
         self.assertRegex(out[table:], r"(?m)^  wavf +wavefronts: ", "the legend")
