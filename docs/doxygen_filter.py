@@ -30,6 +30,8 @@ HEADING = re.compile(r"(#{1,6})\s+(.*?)[\s#]*$")
 FENCE = re.compile(r"([\s>]*)(`{3,}|~{3,})\s*([\w+-]*)")
 LIST_ITEM = re.compile(r"\s{0,3}([-*+]|\d+[.)])\s")
 HTML_BLOCK = re.compile(r"\s*</?(details|summary|div|p|table|center|picture)\b", re.I)
+BLOCK = re.compile(r"<!--\s*(/?)(?:results|limiters|table|chapters)\b[^>]*-->\s*$")
+FIGURE = re.compile(r"<!--\s*(/?)(?:value|limiter)\b")
 ALERT = re.compile(r"(\s*>\s*)\[!(\w+)\]\s*$")
 LANGUAGES = {"cuda": "cpp", "cu": "cpp", "c++": "cpp", "cpp": "cpp", "c": "c", "python": "py"}
 
@@ -132,7 +134,9 @@ def convert_inline(line: str, link: Callable[[str], str]) -> str:
         if m["box"]:
             return "\u2611" if m["box"] == "x" else "\u2610"
         if m["comment"]:
-            return "\n" * m["comment"].count("\n")
+            figure = FIGURE.match(m["comment"])
+            mark = ("</span>" if figure[1] else '<span class="measured">') if figure else ""
+            return "\n" * m["comment"].count("\n") + mark
         return "\\" + m["command"] if m["command"] else m["url"]
 
     return TOKEN.sub(replace, line)
@@ -152,6 +156,7 @@ class Converter:
         self.prose: List[str] = []  # lines of a paragraph; a code span may cross a line end
         self.html = self.math = False  # inside an HTML block, a formula
         self.source = ""  # links of the heading above: Doxygen allows none in a heading
+        self.closing = ""  # the mark of a generated block that ended above
 
     def link(self, target: str) -> str:
         return site_link(target, self.page, self.root)
@@ -191,10 +196,19 @@ class Converter:
         label = label.replace("index", "mainpage") if mark == "#" else label  # index.html
         self.put(f"{mark} {convert_inline(plain(title), self.link)} {{#{label}}}")
 
+    def block(self, slash: str) -> None:
+        """The marker of a generated block stays in the page, for fold.py; the closing one goes to
+        the next line, so that this one ends the paragraph or table above."""
+        mark = rf"\htmlonly[block]<!--{slash}results-->\endhtmlonly"
+        self.put("" if slash else mark)
+        self.closing = mark if slash else ""
+
     def text(self, line: str, anchor: str) -> None:
         """A line that is not code. `anchor` is that of a heading."""
-        heading, alert = HEADING.match(line), ALERT.match(line)
-        if heading:
+        heading, alert, block = HEADING.match(line), ALERT.match(line), BLOCK.match(line)
+        if block:
+            self.block(block[1])
+        elif heading:
             self.heading(heading[1], heading[2], anchor)
         elif alert:
             self.put(f"{alert[1]}**{alert[2].capitalize()}.**")
@@ -210,6 +224,12 @@ class Converter:
     def add(self, kind: str, line: str, anchor: str) -> None:
         if self.html and kind != "html":
             self.out[-1] += r"\endhtmlonly"
+        if self.closing:
+            self.put(self.closing)
+            self.closing = ""
+            if not line.strip():  # the mark took its place
+                self.html = False
+                return
         if kind == "text":
             self.text(line, anchor)
         elif kind == "html":

@@ -1,32 +1,32 @@
-"""Folds what was measured on the pages of the site, so that a class can guess first.
+"""Marks what was measured on the pages of the site, so that a reader or a class can guess first.
 
-A paragraph that begins with "Measured." or tells of a prediction that failed can be opened and
-closed, and one button folds all of a page. The choice is kept for the next pages.
+A paragraph that begins with "Measured." or tells of a prediction that failed, a generated table of
+results and a plot of them are put into <details>; a single figure in a sentence is a <span> that
+doxygen_filter.py wrote. Nothing looks different until a reader presses the button: then site.js
+folds them all, on this page and on the next ones.
 """
 import re
 
 RESULT = re.compile(r"<p(?: [^>]*)?><(?:b|strong)>((?:Measured|A prediction that failed)[^<]*)"
                     r"</(?:b|strong)>.*?</p>", re.S)
-BUTTON = """<p><button type="button" class="fold" onclick="foldMeasured(true)">Fold what was \
-measured</button> <button type="button" class="fold" onclick="foldMeasured(false)">Unfold\
-</button></p>
-"""
-SCRIPT = """<script>
-function foldMeasured(fold) {
-  document.querySelectorAll("details.measured").forEach(function (part) { part.open = !fold; });
-  try { localStorage.setItem("fold measured", fold ? "1" : ""); } catch (error) {}
-}
-try { if (localStorage.getItem("fold measured")) foldMeasured(true); } catch (error) {}
-</script>
-"""
+BLOCK = re.compile(r"<!--results-->(.*?)<!--/results-->", re.S)
+PLOT = re.compile(r'<p(?: [^>]*)?>\s*(?:<a [^>]*>)?<img src="[^"]*/results/(?!drawn/)[^"]*" '
+                  r'alt="([^"]*)"[^>]*/?>(?:</a>)?\s*</p>')
+BUTTON = '<p class="fold"><button type="button" id="fold">Fold what was measured</button></p>\n'
+
+
+def measured(title: str, content: str) -> str:
+    return (f'<details class="measured" open><summary>{title.rstrip(".: ")}</summary>'
+            f"{content}</details>")
 
 
 def folded(page: str) -> str:
-    """The page's HTML with its results in <details>, open unless the reader folds them."""
-    text, count = RESULT.subn(
-        lambda found: (f'<details class="measured" open><summary>{found[1].rstrip(".: ")}</summary>'
-                       f"{found[0]}</details>"), page)
-    if not count:
+    """The page's HTML with its results in <details>, open until the reader folds them."""
+    text = RESULT.sub(lambda found: measured(found[1], found[0]), page)
+    text = BLOCK.sub(lambda found: measured("Results", found[1]), text)
+    text = PLOT.sub(lambda found: measured(f"Plot: {found[1]}", found[0]), text)
+    if 'class="measured"' not in text:
         return page
-    text = re.sub(r'(<div class="contents">)', lambda found: found[1] + BUTTON, text, count=1)
-    return text.replace("</body>", SCRIPT + "</body>")
+    start = '<div class="textblock">' if '<div class="textblock">' in text else \
+        '<div class="contents">'
+    return text.replace(start, start + BUTTON, 1)

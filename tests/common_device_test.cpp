@@ -243,6 +243,23 @@ TEST(ModelTable, LinesFitEightyColumns) {
   expect_lines(course::model_footer(true));
 }
 
+TEST(ModelTable, TheLegendNamesTheColumnsOfAnyReport) {
+  course::Model global, shared;
+  global.global_stores.requests = 1;
+  shared.shared_atomics.requests = 1;
+  shared.exact = false;
+  const auto legend = [](const std::vector<course::Model>& models) {
+    return course::report_legend(models);
+  };
+  EXPECT_TRUE(has(legend({global}), "sectors"));
+  EXPECT_FALSE(has(legend({global}), "wavefronts"));
+  EXPECT_FALSE(has(legend({shared}), "sectors"));
+  for (const char* part : {"sectors", "wavefronts", "not exact"}) {
+    EXPECT_TRUE(has(legend({global, shared}), part)) << part;
+  }
+  expect_lines(legend({global, shared}));
+}
+
 TEST(MostCounted, NamesTheFirstFinding) {
   course::Model counts;  // of a kernel of 10 blocks of 64 threads, twice as much as would do
   counts.global_loads = counts.global_stores = {10, 80, 10};

@@ -6,6 +6,7 @@
 
 #include "chapter/input.hpp"
 #include "common_device_test.hpp"
+#include "exercise/exercise.hpp"
 #include "kernels/device_ops.hpp"
 #include "measure/measure.hpp"
 #include "timer.hpp"
@@ -14,6 +15,10 @@ namespace harness {
 cudaError_t spin(std::int64_t cycles, float* done, cudaStream_t stream);
 cudaError_t spin_programmatic(std::int64_t cycles, float* done, cudaStream_t stream);
 }  // namespace harness
+
+namespace course {
+extern const int exercise_number = 1;
+}
 
 namespace {
 
@@ -432,6 +437,26 @@ TEST(Measure, ReplayLeavesResultsToCheck) {
     EXPECT_EQ(references.mismatch(copy.row.first_set(), &largest), "");
     EXPECT_LE(largest, 0);
   }
+}
+
+TEST(Exercise, ChecksAgainAtTheSizeThatItMeasures) {
+  COURSE_NEEDS_GPU(gpu);
+  course::Exercise exercise;
+  exercise.make = course::make_problem<CopyProblem>();
+  exercise.compared = copy_but("compared", 0);
+  exercise.size = size_n(1 << 20);
+  const auto judge = [&](std::int64_t floats_too_few) {
+    exercise.yours = copy_but("yours", floats_too_few);
+    course::Report report;
+    report.judged = course::Judged{};
+    EXPECT_EQ(course::judge_speed(exercise, {}, *gpu, report), 1);
+    return report.judged->reason;
+  };
+  EXPECT_TRUE(has(judge(1), "wrong at n=2^20: 1 of 1048576 wrong in out")) << judge(1);
+  EXPECT_EQ(judge(0), "right, but no kernel was launched") << "the driver copies";
+  exercise.size_on = [](const course::Device& device) { return size_n(1000 * device.sm_count); };
+  const std::string size = std::to_string(1000 * gpu->sm_count);
+  EXPECT_TRUE(has(judge(1), "wrong at n=" + size)) << judge(1);
 }
 
 TEST(Measure, GivesTheWorkspaceThatWasAskedFor) {

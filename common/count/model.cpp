@@ -69,4 +69,17 @@ Model counts_during(const std::function<void()>& launch) {
   return model;
 }
 
+std::string report_legend(const std::vector<Model>& models) {
+  simt::TableShows shows;
+  const auto any = [](const Requests& loads, const Requests& stores, const Requests& atomics) {
+    return loads.requests + stores.requests + atomics.requests > 0;
+  };
+  for (const Model& m : models) {
+    shows.global = shows.global || any(m.global_loads, m.global_stores, m.global_atomics);
+    shows.shared = shows.shared || any(m.shared_loads, m.shared_stores, m.shared_atomics);
+    shows.exact = shows.exact && m.exact;
+  }
+  return simt::legend(shows);
+}
+
 }  // namespace course

@@ -30,6 +30,9 @@ struct Model {
   std::string report;            ///< the counts of every source line, as text
 };
 
+/// What the columns of reports mean, a line each: those columns that any of these reports has.
+std::string report_legend(const std::vector<Model>& models);
+
 /// A mistake that the CPU backend saw, though the result may be right.
 struct Finding {
   std::string kind;  ///< "race", "bounds", ...

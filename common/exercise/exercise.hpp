@@ -28,6 +28,8 @@ struct Exercise {
   Version yours, compared;
   std::vector<Size> test_sizes;  ///< checked, in order
   Size size;                     ///< measured
+  /// Or the size that is measured on a GPU, where it depends on the number of SMs.
+  std::function<Size(const Device&)> size_on;
   /// On a GPU: yours must reach this many times the other's rate. 0: no rate is asked.
   double least_ratio = 0;
   /// On the CPU backend: what may be counted at the last of the test sizes.
@@ -39,10 +41,10 @@ struct Exercise {
   bool asks_for_speed() const { return least_ratio > 0 || most.any(); }
 };
 
-/// Checks the learner's version on every size, then how fast it is: measures both versions in turn
-/// and prints the table, or, on the CPU backend, counts. One last line: PASSED, or NOT YET with the
-/// reason. Returns 0 only for PASSED; 3 on the CPU backend for a version that is right and that
-/// only a GPU can pass.
+/// Checks the learner's version on every size, then how fast it is: checks and measures both
+/// versions in turn and prints the table, or, on the CPU backend, counts. One last line: PASSED, or
+/// NOT YET with the reason. Returns 0 only for PASSED; 3 on the CPU backend for a version that is
+/// right and that only a GPU can pass.
 int run_exercise(int argc, char** argv, const Exercise& exercise);
 
 /// Its parts. `report` takes the verdict and the rows for the result file. Each backend links its

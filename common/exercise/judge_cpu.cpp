@@ -55,7 +55,7 @@ std::string judge_counts(const Exercise& exercise, const Options& options, Repor
     report.results[1].skipped = "only counted: exercises check your version";
   }
   const Model& counts = *report.results[0].model;
-  if (options.model) std::puts(counts.report.c_str());
+  if (options.model) std::puts((counts.report + "\n" + report_legend({counts})).c_str());
   if (!counts.exact) std::puts("not every count is exact: docs/cpu_backend.md, Where it works");
   const std::vector<Array> inputs = problem->inputs();
   return too_many(exercise.most, counts, inputs.empty() ? 0 : inputs[0].count);

@@ -99,8 +99,11 @@ std::string model_footer(bool counted, bool hide) {
   std::string text;
   if (counted) {
     text =
-        "counted, not timed: sectors and wavefronts per request (a warp's load or store)\n"
-        "to global and to shared memory, asynchronous copies apart; lanes busy of 32\n";
+        "counted, not timed, and asynchronous copies apart:\n"
+        "  sectors       32-byte pieces of global memory per request, a warp's access\n"
+        "  wavefronts    rounds that shared memory takes per request\n"
+        "  syncs /warp   barriers of the block that a warp went through\n"
+        "  lanes busy    of a warp's 32, over all its steps\n";
   }
   if (recorded) {
     text += std::string("recorded: on ") + recorded().gpu + ", " + recorded().date + ", commit " +

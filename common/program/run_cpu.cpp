@@ -54,6 +54,7 @@ class CpuRun {
   void run_study(const Study& study);
   Result run_version(const Study& study, const Version& version, const Size& size);
   void profile(const std::vector<Study>& studies);
+  void explain() const;
 
   const Chapter& chapter_;
   Device device_;
@@ -106,6 +107,17 @@ void CpuRun::run_study(const Study& study) {
   }
 }
 
+/// What the tables' columns mean.
+void CpuRun::explain() const {
+  std::vector<Model> reported;
+  for (const Result& result : report_.results) {
+    if (result.model) reported.push_back(*result.model);
+  }
+  const bool by_line = report_.options.model && !reported.empty();
+  std::printf("\n%s", model_footer(simt::instrumented(), report_.options.hide_recorded).c_str());
+  if (by_line) std::printf("line by line:\n%s", report_legend(reported).c_str());
+}
+
 /// Plain launches for a profiler or a debugger: no checks.
 void CpuRun::profile(const std::vector<Study>& studies) {
   for (const Study& study : studies) {
@@ -145,9 +157,7 @@ int CpuRun::run(const std::vector<Study>& studies) {
     run_study(study);
     if (broken_ || interrupted) break;
   }
-  if (!report_.options.check_only) {
-    std::printf("\n%s", model_footer(simt::instrumented(), report_.options.hide_recorded).c_str());
-  }
+  if (!report_.options.check_only) explain();
   return finish_run(chapter_, report_);
 }
 

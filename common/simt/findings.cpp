@@ -55,7 +55,11 @@ bool silent() { return findings_expected || !check_wanted; }
 void report_at_exit() {
   std::atexit(end_with_66);
   if (counts_wanted()) {
-    std::atexit([] { std::fputs(table(take_counts()).c_str(), stderr); });
+    std::atexit([] {
+      const std::vector<KernelCount> counts = take_counts();
+      if (counts.empty()) return;
+      std::fputs((table(counts) + "\n" + legend(shown_by(counts))).c_str(), stderr);
+    });
   }
 }
 

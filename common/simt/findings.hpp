@@ -71,7 +71,20 @@ void set_counting(bool on);  ///< on at the start if SIMT_COUNT=1
 std::string order();         ///< "forward", "reverse" or "random:SEED", as SIMT_ORDER asked
 /// What the traces that SIMT_TRACE asks for are called from now on: "05_shared_tile 2^20".
 void label_trace(const std::string& label);
-/// A table of the counts, one line each, as --model prints it.
+
+/// A table of the counts, one line each, as --model prints it: in 80 columns, unless a file's name
+/// has more than 22 characters or counts are huge. Kernels have their short names.
 std::string table(const std::vector<KernelCount>& counts);
+/// Names that are short and differ where the given ones do: no namespace, template arguments only
+/// where a name would occur twice without, a long end cut off.
+std::vector<std::string> short_names(const std::vector<std::string>& kernels);
+/// Which columns tables have.
+struct TableShows {
+  bool global = false, shared = false;  ///< rows of global and of shared memory
+  bool exact = true;                    ///< no row is marked as not exact
+};
+TableShows shown_by(const std::vector<KernelCount>& counts);
+/// What the columns mean, a line each, those alone that are shown.
+std::string legend(const TableShows& shows);
 
 }  // namespace simt

@@ -17,6 +17,15 @@ ANSWER = """{
 }
 """
 HOST = "{\n  for (std::int64_t i = 0; i < n; ++i) c[i] = a[i] + b[i];\n  return cudaSuccess;\n}\n"
+# The second half, by the host.
+COPIES = """  const std::int64_t from = n / 2, count = n - from;
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+  std::vector<float> x(count), y(count);
+  cudaMemcpy(x.data(), a + from, bytes, cudaMemcpyDeviceToHost);
+  cudaMemcpy(y.data(), b + from, bytes, cudaMemcpyDeviceToHost);
+  for (std::int64_t i = 0; i < count; ++i) x[i] += y[i];
+  cudaMemcpy(c + from, x.data(), bytes, cudaMemcpyHostToDevice);
+"""
 
 
 def source(kernel=KERNEL, body=ANSWER, before="", inside=""):
@@ -32,10 +41,10 @@ CHEATS = {
     "hidden_include": ("%:include \\\n  \"../exercises/solution/1_tail.cu\"\n",
                        "refused: it includes"),
     "macro_include": ("#define A <vector>\n#include A\n" + source(), "refused: it includes A"),
-    "host": (source(KERNEL.replace("if (i", "if (n < 0 && i"), HOST), "its kernels do not read"),
-    "half_host": (source(KERNEL.replace("i < n", "i < n / 2"), ANSWER.replace(
-        "  return cudaGet", "  for (std::int64_t i = n / 2; i < n; ++i) c[i] = a[i] + b[i];\n"
-                           "  return cudaGet")), "its kernels do not read"),
+    "host": (source(KERNEL.replace("if (i", "if (n < 0 && i"), HOST), "not by the rules: the host, reads"),
+    "half_host": (source(KERNEL.replace("i < n", "i < n / 2"),
+                         ANSWER.replace("  return cudaGet", COPIES + "  return cudaGet"),
+                         before="#include <vector>\n"), "its kernels do not read"),
     "exits": (source(body="{\n  std::puts(\"PASSED\");\n  std::exit(0);\n}\n",
                      before="#include <cstdio>\n#include <cstdlib>\n"), "refused: it calls .*exit"),
     "raises": (source(body="{\n  std::raise(9);\n  return cudaSuccess;\n}\n",

@@ -74,6 +74,11 @@ class Absent(unittest.TestCase):
         self.edit("README.md", "| [01](", "| [1](")
         self.expect(f"{NAME}: no row of the table in the front page, README.md, leads to it")
 
+    def test_tables_say_where_they_come_from(self):
+        self.edit(f"chapters/{NAME}/results/h200-profile.csv", "# ", "")
+        self.expect(f"{NAME}: results/h200-profile.csv does not begin with '# ' and where it "
+                    "comes from")
+
     def test_pages_of_exercises(self):
         self.edit(f"chapters/{NAME}/exercises/3_tail.md", "(15 minutes)", "")
         self.edit(f"chapters/{NAME}/README.md", "(exercises/2_two_each.md)", "(more.md)")

@@ -6,11 +6,14 @@ minute: COURSE_GRADE=1 python3 tests/python/test_grade.py
 import csv
 import os
 import re
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common" / "python"))
@@ -116,6 +119,19 @@ class Objects(Folder):
         self.assertIn("calls write", submissions.refused_names(
             made + "                 U write\n"))
 
+    @unittest.skipUnless(shutil.which("nvcc"), "no nvcc: what it makes of solutions NOT TESTED")
+    def test_solutions_by_nvcc(self):
+        for name in ("02_reduction/exercises/solution/6_small",  # with a variable of the device
+                     "05_scan/exercises/solution/6_run_lengths"):  # calls another version
+            with self.subTest(name):
+                source = ROOT / "chapters" / f"{name}.cu"
+                file = self.folder / "solution.o"
+                subprocess.run(["nvcc", "-std=c++17", "-O1", "-c", str(source), "-o", str(file)],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+                starter = source.parents[1] / source.name
+                self.assertIsNone(submissions.refused_object(
+                    file, submissions.given_by(starter.read_text(encoding="utf-8"))))
+
     @unittest.skipUnless(os.uname().machine == "x86_64", "an instruction of x86")
     def test_hidden_ones(self):
         self.assertRegex(self.look('namespace exercise { void f() { asm("syscall"); } }'),
@@ -137,6 +153,17 @@ class Judge(Folder):
         data, why = self.judge(TELLS + "os.write(write, (word + '\\n' + json.dumps(verdict))"
                                        ".encode())\n")
         self.assertEqual((data["exercise"]["verdict"], why), ("passed", ""))
+
+    def test_exit_codes_that_go_with_a_verdict(self):
+        for verdict, code, agrees in (("passed", 0, True), ("right", 3, True), ("not yet", 1, True),
+                                      ("not yet", 66, True),  # the CPU backend has findings
+                                      ("passed", 66, False), ("right", 66, False),
+                                      ("not yet", 0, False), ("passed", 1, False)):
+            data, why = self.judge(
+                TELLS + f"verdict['exercise']['verdict'] = '{verdict}'\n"
+                "os.write(write, (word + '\\n' + json.dumps(verdict)).encode())\n"
+                f"sys.exit({code})\n")
+            self.assertEqual(data is not None, agrees, f"{verdict}, {code}: {why}")
 
     def test_what_is_no_verdict(self):
         for text, words in (
@@ -169,11 +196,38 @@ class Judge(Folder):
         self.assertFalse(Path("left_behind").exists())
 
     def test_surroundings_hold_nothing_else(self):
-        os.environ["SECRET_OF_THE_TEACHER"] = "x"
-        self.addCleanup(os.environ.pop, "SECRET_OF_THE_TEACHER")
+        gpu = {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+        surroundings = {**gpu, "SECRET_OF_THE_TEACHER": "x", "CUDA_CACHE_PATH": "/of/the/teacher"}
+        patched = mock.patch.dict(os.environ, surroundings)
+        patched.start()
+        self.addCleanup(patched.stop)
         data, why = self.judge(TELLS + "verdict['results'] = list(os.environ)\n"
                                "os.write(write, (word + '\\n' + json.dumps(verdict)).encode())\n")
-        self.assertNotIn("SECRET_OF_THE_TEACHER", data["results"])
+        self.assertEqual(sorted(set(surroundings) & set(data["results"])), sorted(gpu),
+                         "which GPU it is, and nothing else")
+
+    def test_limits_that_a_driver_must_live_with(self):
+        data, why = self.judge(
+            TELLS + "import resource, time\n"
+            "time.sleep(0.2)\n"
+            "unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)\n"
+            "verdict['results'] = [\n"
+            "    resource.getrlimit(resource.RLIMIT_AS)[0],  # CUDA reserves terabytes of addresses\n"
+            "    resource.getrlimit(resource.RLIMIT_MEMLOCK)[0],  # and pins memory\n"
+            "    resource.getrlimit(resource.RLIMIT_NOFILE)[0],  # and opens a file per device\n"
+            "    resource.getrlimit(resource.RLIMIT_FSIZE)[0]]\n"
+            "os.write(write, (word + '\\n' + json.dumps(verdict)).encode())\n")
+        own = [resource.getrlimit(which)[0] for which in (
+            resource.RLIMIT_AS, resource.RLIMIT_MEMLOCK, resource.RLIMIT_NOFILE)]
+        self.assertEqual(data["results"], [*own, grade.FILE_BYTES])
+
+    def test_addresses_are_not_memory(self):
+        data, why = self.judge(
+            TELLS + "import mmap, time\n"
+            "reserved = mmap.mmap(-1, 2**40, mmap.MAP_PRIVATE | 0x4000, 0)  # MAP_NORESERVE\n"
+            "time.sleep(0.3)\n"
+            "os.write(write, (word + '\\n' + json.dumps(verdict)).encode())\n")
+        self.assertEqual((data["exercise"]["verdict"], why), ("passed", ""), "a terabyte, unused")
 
 
 class Finding(Folder):

@@ -145,9 +145,11 @@ class OnTheCpu(unittest.TestCase):
         # Built already: the counts of each line, after the program's own words.
         out = self.run_file("./first.cu", "--model", code=66)
         self.assertIn("--model counts there", out)
-        words, table = out.index("no error; first"), out.index("reverse: 1 launch(es)")
+        words, table = out.index("no error; first"), out.index("reverse: 1 launch, 1 block, 64 threads\n")
         self.assertLess(words, table)
         self.assertRegex(out[table:], r"first\.cu:6 +shared store +4 +2 +32\.00")
+        self.assertRegex(out[table:], r"(?m)^  wavf +wavefronts: ", "the legend")
+        self.assertLessEqual(max(map(len, out[table:].splitlines()[:-1])), 80)
         self.assertRegex(out.splitlines()[-1], last)
 
     def test_order_is_an_error_if_strict(self) -> None:

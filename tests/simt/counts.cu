@@ -931,7 +931,9 @@ simt_test::RegisterChild counting("count", count_at_exit);
 TEST_F(Counts, table_at_exit) {
   const auto with = simt_test::run_self({"--child=count"}, {"SIMT_COUNT=1"});
   EXPECT_EQ(with.code, 0);
-  EXPECT_NE(with.output.find("by_tens"), std::string::npos) << with.output;
+  EXPECT_NE(with.output.find("by_tens: 1 launch, "), std::string::npos) << with.output;
+  EXPECT_NE(with.output.find("\n\n  lanes active  of a warp's 32"), std::string::npos)
+      << with.output;
   const auto without = simt_test::run_self({"--child=count"});
   EXPECT_EQ(without.output.find("by_tens"), std::string::npos) << without.output;
 }

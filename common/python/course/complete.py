@@ -62,6 +62,13 @@ def unseen(folder: Path, seen: Set[Path]) -> Iterator[str]:
             yield f"{file.relative_to(folder)} is on no page"
 
 
+def unexplained(folder: Path) -> Iterator[str]:
+    """Tables whose first line does not say where the figures come from."""
+    for file in sorted(folder.glob("results/**/*.csv")):
+        if not read(file).startswith("# "):
+            yield f"{file.relative_to(folder)} does not begin with '# ' and where it comes from"
+
+
 def exercises(folder: Path) -> Iterator[str]:
     """Each starter has a task with its minutes, a solution, and a link; there is one at least."""
     starters = sorted((folder / "exercises").glob("[0-9]_*.cu"))
@@ -113,7 +120,8 @@ def absent(root: Path) -> List[str]:
         if not folder.is_dir() or not FOLDER.fullmatch(folder.name):
             continue
         found = [] if (folder / "CMakeLists.txt").exists() else ["no CMakeLists.txt"]
-        found += [*lesson(root, folder), *sources(folder), *unseen(folder, seen)]
+        found += [*lesson(root, folder), *sources(folder), *unseen(folder, seen),
+                  *unexplained(folder)]
         found += ladder(root, folder) if is_ladder(folder) else programs(root, folder)
         lines += [f"chapters/{folder.name}: {line}" for line in found]
     return lines

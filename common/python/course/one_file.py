@@ -220,7 +220,7 @@ class Findings:
             self.texts[text] = self.texts.get(text, 0) + 1
         if re.match(r"simt: \d+ finding\(s\)(; exit code| about order)", line):
             return  # the last line says more
-        if self.held or re.search(r": \d+ launch\(es\), ", line):
+        if self.held or re.search(r": \d+ launch(es)?, \d+ blocks?, ", line):
             self.held.append(line)
             return
         sys.stderr.write(line)
