@@ -273,7 +273,7 @@ TEST(MostCounted, NamesTheFirstFinding) {
   expect(&M::atomic_requests, 1, "2 atomics per 32 elements, 1 would do");
   expect(&M::read_requests, 0.5, "1 reads of shared memory per 32 elements, 0.5 would do");
   expect(&M::read_wavefronts_per_multiply, 1,
-         "it reads shared memory in 2 wavefronts per multiplication of a warp, 1 would do");
+         "2 wavefronts of shared memory per multiplication of a warp, 1 would do");
   expect(&M::bytes_per_element, 4, "it moves 8 bytes per element, 4 would do");
   expect(&M::barriers_per_block, 1, "2 barriers per block, 1 would do");
 }

@@ -70,8 +70,9 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
               most.atomic_requests),
       finding("", per_32_elements(counts.shared_loads, elements),
               "reads of shared memory per 32 elements", most.read_requests),
-      finding("it reads shared memory in ", per_64_flops(counts.shared_loads, flops),
-              "wavefronts per multiplication of a warp", most.read_wavefronts_per_multiply),
+      finding("", per_64_flops(counts.shared_loads, flops),
+              "wavefronts of shared memory per multiplication of a warp",
+              most.read_wavefronts_per_multiply),
       finding("it moves ", bytes_per_element(counts, elements), "bytes per element",
               most.bytes_per_element),
       finding("", barriers_per_block(counts), "barriers per block", most.barriers_per_block)};
