@@ -64,9 +64,8 @@ static void judge_speed(course::Exercise& exercise) {
   }
   if (exercise.number < 4) return;
   exercise.compared = row_of("03_shared_tile", "tiles in shared memory", shared_tile::multiply);
-  // For 32 elements of A, a block loads 32 of its own columns, and each of its 128 / tile
-  // neighbours to the right does so again; as much of B. 8 with tiles of 32; 128 and more without
-  // any.
+  // 128 / tile blocks side by side load A once each, and as many below each other B, which is as
+  // large: with tiles of 32, 8 loads per 32 elements of A. Without tiles, 128 and more.
   exercise.most.load_requests = 8;
   // Wavefronts of shared memory for each multiplication of a warp. In version 03: 2 as it is
   // written; nvcc reads A four at a time, 2 + 4 wavefronts for 4 multiplications: 1.5. An SM needs
@@ -80,7 +79,8 @@ static void judge_speed(course::Exercise& exercise) {
   }
   if (exercise.number == 5) {
     // 4 + 4 for 16: a half; by nvcc at most that, a third of version 03. And 8 loads and 16
-    // multiplications take 24 / 4 = 6 clocks to issue, where version 03 takes 24 for wavefronts.
+    // multiplications take 24 / 4 = 6 clocks to issue, or 8 to multiply in 64 lanes, where version
+    // 03 takes 24 for its wavefronts.
     exercise.most.read_wavefronts_per_multiply = 0.5;
     exercise.most.read_wavefronts = 1;
     exercise.least_ratio = 2;
