@@ -3,6 +3,7 @@
 /// What every launcher of this chapter checks on the host before it launches.
 
 #include <cstdint>
+#include <initializer_list>
 
 namespace operands {
 
