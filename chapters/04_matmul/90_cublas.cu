@@ -33,11 +33,12 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
   cublasHandle_t cublas = nullptr;
   if (handle(&cublas) != CUBLAS_STATUS_SUCCESS) return cudaErrorUnknown;
   if (cublasSetStream(cublas, stream) != CUBLAS_STATUS_SUCCESS) return cudaErrorUnknown;
-  // cuBLAS stores matrices column by column: it sees our C as its transpose, which is B^T A^T.
+  // cuBLAS stores matrices column by column: it sees our C as its transpose, which is B^T A^T. A
+  // leading dimension is at least 1 there, also if k = 0.
   const cublasStatus_t status =
       cublasSgemm(cublas, CUBLAS_OP_N, CUBLAS_OP_N, static_cast<int>(n), static_cast<int>(m),
-                  static_cast<int>(k), &alpha, b, static_cast<int>(ldb), a, static_cast<int>(lda),
-                  &beta, c, static_cast<int>(ldc));
+                  static_cast<int>(k), &alpha, b, static_cast<int>(ldb), a,
+                  static_cast<int>(lda > 0 ? lda : 1), &beta, c, static_cast<int>(ldc));
   return status == CUBLAS_STATUS_SUCCESS ? cudaGetLastError() : cudaErrorUnknown;
 }
 

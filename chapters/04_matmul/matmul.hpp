@@ -149,17 +149,17 @@ class Window : public Product {
   double scalar(int k) const override { return k == 0 ? -0.5 : 2; }
 
   std::vector<course::Array> inputs() const override {
-    return {{"a", shift() + rows() * lda(), course::Type::f32, seed()},
-            {"b", shift() + depth() * ldb(), course::Type::f32, seed() + 1},
-            {"before", shift() + rows() * ldc(), course::Type::f32, seed() + 2}};
+    return {{"a", floats(rows(), lda()), course::Type::f32, seed()},
+            {"b", floats(depth(), ldb()), course::Type::f32, seed() + 1},
+            {"before", floats(rows(), ldc()), course::Type::f32, seed() + 2}};
   }
   std::vector<course::Array> outputs() const override {
-    return {{"c", shift() + rows() * ldc(), course::Type::f32}};
+    return {{"c", floats(rows(), ldc()), course::Type::f32}};
   }
   double bytes_read() const override { return Product::bytes_read() + bytes_written(); }
   std::vector<std::int64_t> sample(int) const override { return {}; }
   void expected(int, double* out) const override {
-    for (std::int64_t i = 0; i < shift() + rows() * ldc(); ++i) out[i] = element(2, i);
+    for (std::int64_t i = 0; i < floats(rows(), ldc()); ++i) out[i] = element(2, i);
     for (std::int64_t r = 0; r < rows(); ++r) {
       for (std::int64_t c = 0; c < cols(); ++c) {
         double sum = 0;
@@ -176,5 +176,11 @@ class Window : public Product {
     course::Tolerance tolerance = Product::tolerance(k);
     if (!tolerance.bits) tolerance.absolute += 4.0 * std::numeric_limits<float>::epsilon();
     return tolerance;
+  }
+
+ private:
+  /// The length of an array; without rows it has no element, whatever `shift` is.
+  std::int64_t floats(std::int64_t rows, std::int64_t pitch) const {
+    return rows == 0 ? 0 : shift() + rows * pitch;
   }
 };

@@ -115,7 +115,7 @@ std::vector<Size> test_sizes() {
                                                                          {128, 128, 8},
                                                                          {127, 129, 15},
                                                                          {132, 132, 4},
-                                                                         {8, 8, 700},
+                                                                         {8, 8, 300},
                                                                          {130, 257, 23},
                                                                          {257, 65, 71}
 #ifndef SIMT  // they take long there
