@@ -24,6 +24,7 @@ COURSE_LAUNCHERS(Multiply,
                  (multiply, multiply_large, multiply_medium, multiply_small, multiply_medium_split,
                   multiply_small_split),
                  limit);
+COURSE_LAUNCHERS(Multiply, (multiply_two, multiply_four, multiply_eight), launch_bounds);
 
 namespace matmul_test {
 
@@ -60,6 +61,9 @@ inline std::vector<Form> all_forms() {
           {"08_double_buffered", double_buffered::multiply},
           {"09_wide_tiles", wide_tiles::multiply},
           {"90_cublas", cublas_gemm::multiply},
+          {"two", launch_bounds::multiply_two},
+          {"four", launch_bounds::multiply_four},
+          {"eight", launch_bounds::multiply_eight},
           {"80_limit", limit::multiply},
           {"large", limit::multiply_large},
           {"medium", limit::multiply_medium},

@@ -212,7 +212,8 @@ Study registers() {
     study.versions.push_back(product_row(each).in_file("studies/launch_bounds"));
   }
   study.cpu_sizes = {cube(128)};
-  study.test_sizes = {product(127, 129, 15), product(130, 257, 23)};
+  study.test_sizes = {product(0, 5, 3), product(3, 5, 0), product(31, 32, 33), product(65, 68, 9),
+                      product(127, 129, 15)};
   return study;
 }
 
