@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "banded.hpp"
 #include "chapter/launchers.hpp"
 #include "chapter_test.hpp"
 #include "contract.hpp"
-#include "device/buffer.hpp"
 #include "device/cuda_check.hpp"
 #include "nbody.hpp"
 
@@ -46,13 +46,12 @@ COURSE_LAUNCHERS(AccelerateDouble, (global_memory, shared_tile, fast_root), doub
 
 namespace {
 
-using course::Buffer;
 using course::Device;
 using course::Input;
+using course_test::Banded;
 using course_test::sanitized;
 using course_test::sizes_here;
 using course_test::slow;
-using course_test::to_host;
 using nbody::Body;
 using Bodies = std::vector<Body>;
 
@@ -69,44 +68,6 @@ struct Vector {
 };
 using Vectors = std::vector<Vector>;
 
-/// Device memory with a band of NaN before and behind it, longer than any tile of bodies. Whoever
-/// computes with what is there has NaN in the result.
-class Banded {
- public:
-  static constexpr std::size_t band = 2048 * sizeof(double_precision::Body);
-
-  explicit Banded(std::size_t bytes) : buffer_(bytes + 2 * band), held_(bytes + 2 * band, 0xFF) {
-    reset();
-  }
-  template <class T>
-  explicit Banded(const std::vector<T>& values) : Banded(values.size() * sizeof(T)) {
-    if (values.empty()) return;
-    std::memcpy(&held_[band], values.data(), values.size() * sizeof(T));
-    reset();
-  }
-  void reset() { course_test::copy_to(buffer_, held_); }
-  void* data() const { return static_cast<unsigned char*>(buffer_.data()) + band; }
-  std::size_t bytes() const { return held_.size() - 2 * band; }
-
-  /// What is between the bands, after these were found as they were.
-  template <class T>
-  std::vector<T> values() const {
-    const std::vector<unsigned char> now = all();
-    EXPECT_TRUE(std::equal(now.begin(), now.begin() + band, held_.begin())) << "written before it";
-    EXPECT_TRUE(std::equal(now.end() - band, now.end(), held_.end() - band)) << "written behind it";
-    std::vector<T> values(bytes() / sizeof(T));
-    if (!values.empty()) std::memcpy(values.data(), &now[band], bytes());
-    return values;
-  }
-  bool untouched() const { return all() == held_; }
-
- private:
-  std::vector<unsigned char> all() const {
-    return to_host<unsigned char>(buffer_.data(), static_cast<std::int64_t>(held_.size()));
-  }
-  Buffer buffer_;
-  std::vector<unsigned char> held_;
-};
 using Arrays = std::vector<Banded>;
 
 /// A version as these tests call it.

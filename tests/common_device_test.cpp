@@ -275,9 +275,9 @@ TEST(MostCounted, NamesTheFirstFinding) {
     most = {};
     most.*bound = 2 * few;
     EXPECT_TRUE(most.any());
-    EXPECT_EQ(course::too_many(most, counts, 640), "");
+    EXPECT_EQ(course::too_many(most, counts, 640, 1280), "");
     most.*bound = few;
-    EXPECT_EQ(course::too_many(most, counts, 640), text);
+    EXPECT_EQ(course::too_many(most, counts, 640, 1280), text);
   };
   using M = course::MostCounted;
   expect(&M::load_sectors, 4, "uncoalesced: 8 sectors per load request, 4 would do");
@@ -289,6 +289,8 @@ TEST(MostCounted, NamesTheFirstFinding) {
   expect(&M::load_requests, 0.25, "0.5 load requests per 32 elements, 0.25 would do");
   expect(&M::atomic_requests, 1, "2 atomics per 32 elements, 1 would do");
   expect(&M::read_requests, 0.5, "1 reads of shared memory per 32 elements, 0.5 would do");
+  expect(&M::read_wavefronts_per_multiply, 1,
+         "2 wavefronts of shared memory per multiplication of a warp, 1 would do");
   expect(&M::bytes_per_element, 4, "it moves 8 bytes per element, 4 would do");
   expect(&M::barriers_per_block, 1, "2 barriers per block, 1 would do");
 }

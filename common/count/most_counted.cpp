@@ -30,6 +30,10 @@ double per_32_elements(const Requests& r, std::int64_t elements) {
   return elements == 0 ? 0 : 32 * static_cast<double>(r.requests) / static_cast<double>(elements);
 }
 
+double per_64_flops(const Requests& r, double flops) {
+  return flops == 0 ? 0 : 64 * static_cast<double>(r.units) / flops;
+}
+
 /// Each warp of a block counts its own barriers, so a warp's are the block's.
 double barriers_per_block(const Model& counts) {
   double most = 0;
@@ -44,11 +48,13 @@ double barriers_per_block(const Model& counts) {
 
 bool MostCounted::any() const {
   return load_sectors + store_sectors + read_wavefronts + write_wavefronts + load_requests +
-             atomic_requests + read_requests + bytes_per_element + barriers_per_block >
+             atomic_requests + read_requests + read_wavefronts_per_multiply + bytes_per_element +
+             barriers_per_block >
          0;
 }
 
-std::string too_many(const MostCounted& most, const Model& counts, std::int64_t elements) {
+std::string too_many(const MostCounted& most, const Model& counts, std::int64_t elements,
+                     double flops) {
   const std::string findings[] = {
       of_requests("uncoalesced: ", counts.global_loads, "sectors per load request",
                   most.load_sectors),
@@ -64,6 +70,9 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
               most.atomic_requests),
       finding("", per_32_elements(counts.shared_loads, elements),
               "reads of shared memory per 32 elements", most.read_requests),
+      finding("", per_64_flops(counts.shared_loads, flops),
+              "wavefronts of shared memory per multiplication of a warp",
+              most.read_wavefronts_per_multiply),
       finding("it moves ", bytes_per_element(counts, elements), "bytes per element",
               most.bytes_per_element),
       finding("", barriers_per_block(counts), "barriers per block", most.barriers_per_block)};

@@ -20,6 +20,9 @@ struct MostCounted {
   /// Loads and atomics of global memory and reads of shared memory by a warp, per 32 elements of
   /// the first input.
   double load_requests = 0, atomic_requests = 0, read_requests = 0;
+  /// Wavefronts in which shared memory is read, for each multiplication and addition of a warp: per
+  /// 64 floating-point operations of the problem.
+  double read_wavefronts_per_multiply = 0;
   /// Bytes that loads and stores of global memory move, 32 for each sector, per element of the
   /// first input.
   double bytes_per_element = 0;
@@ -30,7 +33,8 @@ struct MostCounted {
 
 /// Empty, or the first finding with what was counted and what would do: "uncoalesced: 32 sectors
 /// per load request, 4 would do". A thousandth too many is an edge of an array, and no finding.
-/// Asynchronous copies are not counted. elements: of the first input.
-std::string too_many(const MostCounted& most, const Model& counts, std::int64_t elements);
+/// Asynchronous copies are not counted. elements: of the first input. flops: of the problem.
+std::string too_many(const MostCounted& most, const Model& counts, std::int64_t elements,
+                     double flops = 0);
 
 }  // namespace course

@@ -65,7 +65,7 @@ bool in_my_cluster(const Thread& thread, std::uintptr_t address) {
   for (const auto& block : thread.block->gang->blocks) {
     if (block->cluster == thread.block->cluster &&
         address - reinterpret_cast<std::uintptr_t>(block->memory) < window_bytes) {
-      return true;
+      return block->meeting.members > 0;  // all its threads returned: its memory is gone
     }
   }
   return false;

@@ -30,6 +30,7 @@ def load():
 
 
 issue_slots = load()
+from course import sass  # noqa: E402
 
 # nvdisasm of a kernel with a loop over tiles around a loop over two bodies (nvcc 13.0, sm_90a).
 NVDISASM = r"""
@@ -288,9 +289,9 @@ class Script(unittest.TestCase):
     def test_says_what_is_missing(self) -> None:
         nothing = {**os.environ, "NVDISASM": ""}
         with mock.patch.dict(os.environ, nothing), \
-                mock.patch.object(issue_slots, "tool", lambda *names: ""):
+                mock.patch.object(sass, "tool", lambda *names: ""):
             with self.assertRaises(issue_slots.Problem) as caught:
-                issue_slots.disassemble(Path("x.cu"))
+                sass.disassemble(Path("x.cu"))
         self.assertIn("nvcc: not found", str(caught.exception))
 
     def test_the_recorded_file_has_every_version(self) -> None:

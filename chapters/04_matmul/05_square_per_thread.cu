@@ -1,0 +1,94 @@
+// Idea: a thread computes 8 x 8 elements, every 16th row and column of a 128 x 128 tile. What it
+//   loads of A and of B is used 8 times each.
+// Predicts: 16 loads from shared memory per 64 multiplications and additions: 4 per load. 64 sums
+//   and 16 operands stay in registers.
+// Still wrong: each load moves 4 bytes per thread, and there are sixteen. Next: 06.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "operands.hpp"
+
+namespace square_per_thread {
+
+constexpr int tile_m = 128, tile_n = 128;  // a block's tile of C
+constexpr int tile_k = 8;                  // columns of A and rows of B at a time
+constexpr int rows = 8, cols = 8;          // elements of C per thread
+constexpr int threads_m = tile_m / rows, threads_n = tile_n / cols;
+constexpr int block_size = threads_m * threads_n;
+
+/// C = alpha A B + beta C. A is m x k, B k x n, C m x n, row major; beta = 0 does not read C.
+/// One block per tile of C, row after row of tiles.
+__global__ void __launch_bounds__(block_size, 2)
+    multiply_matrices(const float* a, const float* b, float* c, int m, int n, int k,
+                      std::int64_t lda, std::int64_t ldb, std::int64_t ldc, float alpha,
+                      float beta) {
+  __shared__ float a_tile[tile_m][tile_k];
+  __shared__ float b_tile[tile_k][tile_n];
+  const int across = (n - 1) / tile_n + 1;
+  const int first_row = static_cast<int>(blockIdx.x) / across * tile_m;
+  const int first_col = static_cast<int>(blockIdx.x) % across * tile_n;
+  const int t = threadIdx.x;
+  const int a_y = t / tile_k, a_x = t % tile_k;  // what this thread loads first
+  const int b_y = t / tile_n, b_x = t % tile_n;
+  const int y = t / threads_n, x = t % threads_n;  // rows y, y + 16, ..., columns x, x + 16, ...
+
+  float sums[rows][cols] = {};
+  for (int first = 0; first < k; first += tile_k) {
+#pragma unroll
+    for (int r = a_y; r < tile_m; r += block_size / tile_k) {
+      const int row = first_row + r, col = first + a_x;
+      a_tile[r][a_x] = row < m && col < k ? a[row * lda + col] : 0;
+    }
+#pragma unroll
+    for (int r = b_y; r < tile_k; r += block_size / tile_n) {
+      const int row = first + r, col = first_col + b_x;
+      b_tile[r][b_x] = row < k && col < n ? b[row * ldb + col] : 0;
+    }
+    __syncthreads();  // A: the tiles are there before anyone reads them
+#pragma unroll
+    for (int i = 0; i < tile_k; ++i) {
+      float a_values[rows], b_values[cols];
+#pragma unroll
+      for (int r = 0; r < rows; ++r) a_values[r] = a_tile[y + r * threads_m][i];
+#pragma unroll
+      for (int s = 0; s < cols; ++s) b_values[s] = b_tile[i][x + s * threads_n];
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+#pragma unroll
+        for (int s = 0; s < cols; ++s) sums[r][s] += a_values[r] * b_values[s];
+      }
+    }
+    __syncthreads();  // B: all have read them before anyone overwrites them
+  }
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+#pragma unroll
+    for (int s = 0; s < cols; ++s) {
+      const int row = first_row + y + r * threads_m, col = first_col + x + s * threads_n;
+      if (row >= m || col >= n) continue;
+      float* const out = c + row * ldc + col;
+      *out = beta == 0 ? alpha * sums[r][s] : alpha * sums[r][s] + beta * *out;
+    }
+  }
+}
+
+/// C = alpha A B + beta C, row major: A is m x k, B k x n, C m x n; lda, ldb and ldc elements lie
+/// between the beginnings of two rows. beta = 0 does not read C, alpha = 0 neither A nor B. Device
+/// pointers. \returns cudaErrorInvalidValue for what operands::valid() refuses and for more than
+/// 2^31 - 1 tiles; or the error of the launch.
+cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, std::int64_t n,
+                     std::int64_t k, std::int64_t lda, std::int64_t ldb, std::int64_t ldc,
+                     float alpha, float beta, cudaStream_t stream) {
+  if (!operands::valid(a, b, c, m, n, k, lda, ldb, ldc)) return cudaErrorInvalidValue;
+  if (m == 0 || n == 0) return cudaSuccess;
+  if (alpha == 0) k = 0;
+  const std::int64_t blocks = ((m - 1) / tile_m + 1) * ((n - 1) / tile_n + 1);
+  if (blocks > INT32_MAX) return cudaErrorInvalidValue;
+  multiply_matrices<<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(
+      a, b, c, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), lda, ldb, ldc, alpha,
+      beta);
+  return cudaGetLastError();
+}
+
+}  // namespace square_per_thread
