@@ -685,7 +685,13 @@ class BreakTest(ScriptTest):
         self.assertIn("Caught by the comparison with the reference:\n"
                       "  1 of 33 wrong in c (n = 33)\n", out)
         self.assertIn("Hint: Think of the tail.", out)
+        self.assertIn("Backend: the CPU (--break needs its checkers);", out)
         self.assertIn("Built 01_vector_add_mutant_no_guard", out)
+
+    def test_options_of_a_gpu_are_refused(self) -> None:
+        for words in (["--arch", "90"], ["--backend", "cuda"], ["--record"]):
+            out = self.run_script("chapters/run", "--break", "01:no_guard", *words, code=2)
+            self.assertIn("--break works on the CPU backend: leave out", out)
 
     def test_chapter_from_the_mutants_name(self) -> None:
         out = self.run_script("chapters/run", "--break", "01:no_guard", PROGRAM=BROKEN_PROGRAM)
