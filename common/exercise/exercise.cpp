@@ -51,9 +51,11 @@ Report blank_report(const Exercise& exercise, const Options& options, const Devi
   return report;
 }
 
+const char* const unwritten = "not written yet";  // as verify() says it
+
 /// What stands in front of a failure: "wrong at n=257: ".
 std::string where(const std::string& why, const Size& size) {
-  if (why == "not written yet") return "";
+  if (why == unwritten) return "";
   return (why.rfind("right, but", 0) == 0 ? "" : "wrong at ") + size.text() + ": ";
 }
 
@@ -63,7 +65,9 @@ int wrong(const Exercise& exercise, const Problem& problem, const Outcome& outco
   result.failure = outcome.why;
   result.findings = outcome.findings;
   report.results.push_back(result);
-  return not_yet(report, where(outcome.why, problem.size()) + outcome.why);
+  const char* const then =
+      outcome.why == unwritten ? " (written? delete the line that returns this error)" : "";
+  return not_yet(report, where(outcome.why, problem.size()) + outcome.why + then);
 }
 
 /// An exercise that judges itself.

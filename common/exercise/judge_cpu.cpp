@@ -75,10 +75,10 @@ int judge_speed(const Exercise& exercise, const Options& options, const Device&,
   }
   if (exercise.least_ratio == 0) return passed(report);
   char rate[120];
-  std::snprintf(rate, sizeof rate, "%.2fx of %s", exercise.least_ratio,
+  std::snprintf(rate, sizeof rate, "%.2fx the rate of %s", exercise.least_ratio,
                 exercise.compared.id.c_str());
   if (counted && exercise.most.any() && exercise.unseen.empty()) {
-    std::printf("and by its counts fast; on a GPU time decides: it takes %s\n", rate);
+    std::printf("and by its counts fast; on a GPU time decides: at least %s\n", rate);
     return passed(report);
   }
   const std::string unseen =

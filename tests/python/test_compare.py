@@ -104,6 +104,12 @@ class Compares(Folder):
         self.assertNotIn("1.00x", text)
         self.assertEqual(comparison.plot_value(comparison.lines[0], 0), 50)
 
+    def test_a_file_without_times(self):
+        untimed = {**make_row("01_simple", 1), "skipped": "needs a GPU", "rate": None}
+        comparison = compare.Comparison(self.files(make_file([untimed]), make_file(ladder()[:1])))
+        self.assertIn(("launches come behind", ["nothing timed", "empty"]),
+                      comparison.environment())
+
     def test_three_files_two_gpus(self):
         files = self.files(make_file(ladder()), make_file(ladder()), make_file(ladder(), gpu="T4"))
         comparison = compare.Comparison(files)

@@ -274,7 +274,7 @@ class RunTest(ScriptTest):
     def test_without_gpu_the_cpu_backend(self) -> None:
         out = self.run_script("chapters/run", "01_vector_add")
         self.assertIn("Backend: the CPU (no NVIDIA driver found); it runs and checks kernels", out)
-        self.assertIn("01_vector_add: build, run on the CPU", out)
+        self.assertIn("01_vector_add: build, run on the CPU, show what was recorded on a GPU.", out)
         self.assertTrue(out.endswith("Read: the course/chapters/01_vector_add/README.md\n"), out)
         build = [call for call in self.calls() if "--build" in call and "help" not in call][0]
         self.assertIn("build/cpu --parallel", build)
@@ -358,6 +358,7 @@ class RunTest(ScriptTest):
         self.assertIn("04_errors", out.split("Next:")[1])
         out = self.run_script("chapters/run", "0")
         self.assertLess(out.index("cpu/bin/00_first_steps/01_hello"), out.index("06_device"))
+        self.assertIn("00_first_steps: build, run on the CPU.\n", out)
 
     def test_all_goes_on_after_a_failure(self) -> None:
         self.write("chapters/01_vector_add/01_one.cu", "mistake\n")
@@ -685,7 +686,13 @@ class BreakTest(ScriptTest):
         self.assertIn("Caught by the comparison with the reference:\n"
                       "  1 of 33 wrong in c (n = 33)\n", out)
         self.assertIn("Hint: Think of the tail.", out)
+        self.assertIn("Backend: the CPU (--break needs its checkers);", out)
         self.assertIn("Built 01_vector_add_mutant_no_guard", out)
+
+    def test_options_of_a_gpu_are_refused(self) -> None:
+        for words in (["--arch", "90"], ["--backend", "cuda"], ["--record"]):
+            out = self.run_script("chapters/run", "--break", "01:no_guard", *words, code=2)
+            self.assertIn("--break works on the CPU backend: leave out", out)
 
     def test_chapter_from_the_mutants_name(self) -> None:
         out = self.run_script("chapters/run", "--break", "01:no_guard", PROGRAM=BROKEN_PROGRAM)

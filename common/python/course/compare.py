@@ -157,6 +157,7 @@ class Comparison:
             facts[key] = [file.environment.get(key) or "unknown" for file in self.files]
         facts["launches come behind"] = [
             ", ".join(sorted({row.behind or "unknown" for row in file.rows if not row.words}))
+            or "nothing timed"
             for file in self.files]
         clocks = [[row.clock_mhz for row in file.rows if row.clock_mhz] for file in self.files]
         medians = [statistics.median(clock) if clock else 0 for clock in clocks]
