@@ -4,6 +4,7 @@ The repository keeps what was recorded, results/drawn/page-NAME.json, and a less
 site has the page made of it, beside where that file would stand.
 """
 import re
+from pathlib import Path
 from typing import Dict
 
 from course.draw import embedded
