@@ -310,6 +310,12 @@ class SmallSite(unittest.TestCase):
             self.assertTrue('href="x_8cu_source.html#l00002"' in page)
             self.assertEqual((out / "files/c.txt.txt").read_text(), "text")
             self.plain_site(out)
+            (root / "chapters/02_b/README.md").write_text(
+                "# Two\n## A heading\n<!-- page: 01_x -->\n")
+            done = build(root, out, "--plain")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("chapters/02_b/README.md: nothing was traced for 'page: 01_x'",
+                          done.stdout)
             (root / "common/h.hpp").write_text("/// See \\ref nothing.\nint one();\n")
             done = build(root, out)
             self.assertEqual(done.returncode, 1)
