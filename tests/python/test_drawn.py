@@ -209,6 +209,18 @@ class Embedded(Lesson):
         with self.assertRaisesRegex(LessonError, "no such file: kernel.cu"):
             embedded.html(self.page(), "kernel")
 
+    def test_a_header_of_the_chapter_makes_it_stale(self) -> None:
+        header = self.chapter / "helper.cuh"
+        header.write_text("constexpr int n = 1;\n", encoding="utf-8")
+        (self.chapter / "kernel.cu").write_text('#include "helper.cuh"\n' + KERNEL,
+                                                encoding="utf-8")
+        embedded.keep(self.page(), self.versions)
+        header.write_text("// Why.\nconstexpr int n = 1;\n", encoding="utf-8")
+        embedded.html(self.page(), "kernel")
+        header.write_text("constexpr int n = 2;\n", encoding="utf-8")
+        with self.assertRaisesRegex(LessonError, "older code of kernel.cu"):
+            embedded.html(self.page(), "kernel")
+
     def test_the_page_is_that_of_the_run(self) -> None:
         page, seen = self.page(), []
         embedded.keep(page, lambda *words: seen.append(words) or self.versions(*words))
