@@ -290,7 +290,8 @@ class Fresh:
 
     def lines(self, study: str) -> List[str]:
         if study not in self.texts:
-            versions = sorted(self.named[study]) if study == "sequence" else []
+            named = self.named[study]
+            versions = sorted(named) if study == "sequence" and "" not in named else []
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "trace.jsonl"
                 tracing.call(tracing.versions_command(self.program, versions, study), path)
