@@ -74,6 +74,11 @@ class Absent(unittest.TestCase):
         self.edit("README.md", "| [01](", "| [1](")
         self.expect(f"{NAME}: no row of the table in the front page, README.md, leads to it")
 
+    def test_a_drawn_page_that_no_lesson_shows(self):
+        kept = self.chapter / "results" / "drawn"
+        (kept / "page-other.json").write_text("{}", encoding="utf-8")
+        self.expect(f"{NAME}: results/drawn/page-other.json is on no page")
+
     def test_tables_say_where_they_come_from(self):
         self.edit(f"chapters/{NAME}/results/h200-profile.csv", "# ", "")
         self.expect(f"{NAME}: results/h200-profile.csv does not begin with '# ' and where it "

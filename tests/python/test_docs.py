@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "docs"))
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "common" / "python")]
 import doxygen_filter  # noqa: E402
+import embed  # noqa: E402
 import link_check  # noqa: E402
 import search_index  # noqa: E402
 import turn  # noqa: E402
+from course.draw import embedded  # noqa: E402
+from course.draw import page as draw_page  # noqa: E402
+from course.pages import Page  # noqa: E402
 from fold import folded  # noqa: E402
 
 CONFUSING = """# Title of `x`
@@ -253,6 +257,23 @@ class Folds(unittest.TestCase):
         self.assertEqual(folded(page), page)
 
 
+class DrawnPages(unittest.TestCase):
+    """`page` markers on the site."""
+    LINK = '<p>It is here, from <a href="files/chapters/01_a/results/drawn/page-{}.json">{}</a>.</p>'
+
+    def test_each_link_becomes_its_page(self) -> None:
+        text = "<p>Before.</p>" + "<p>Between.</p>".join(self.LINK.format(k, k) for k in "xy")
+        made = embed.with_pages(text + "<p>Behind.</p>")
+        self.assertEqual(re.findall('<iframe src="([^"]*)"', made), [
+            f"files/chapters/01_a/results/drawn/page-{name}.html" for name in "xy"])
+        self.assertEqual(re.findall("<p>(.*?)</p>", made), ["Before.", "Between.", "Behind."])
+        self.assertNotIn(".json", made)
+
+    def test_other_data_stay_links(self) -> None:
+        text = '<p><a href="files/chapters/01_a/results/h200.json">x</a></p>'
+        self.assertEqual(embed.with_pages(text), text)
+
+
 def neighbours(page: str) -> List[Tuple[str, str]]:
     """The pages before and after, as head and foot of a page of the site name them."""
     found = []
@@ -289,6 +310,12 @@ class SmallSite(unittest.TestCase):
             self.assertTrue('href="x_8cu_source.html#l00002"' in page)
             self.assertEqual((out / "files/c.txt.txt").read_text(), "text")
             self.plain_site(out)
+            (root / "chapters/02_b/README.md").write_text(
+                "# Two\n## A heading\n<!-- page: 01_x -->\n")
+            done = build(root, out, "--plain")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("chapters/02_b/README.md: nothing was traced for 'page: 01_x'",
+                          done.stdout)
             (root / "common/h.hpp").write_text("/// See \\ref nothing.\nint one();\n")
             done = build(root, out)
             self.assertEqual(done.returncode, 1)
@@ -346,6 +373,38 @@ class Site(unittest.TestCase):
                                               for path in (ROOT / "docs").glob("*.md")))
         menu = (self.out / "menudata.js").read_text(encoding="utf-8")
         self.assertEqual(seen, re.findall(r"docs_\w+\.html", menu))
+
+    def test_every_page_of_requests_is_there(self) -> None:
+        """Each is the template of --draw, filled with what is committed; the lesson shows it."""
+        seen = 0
+        for path in sorted(ROOT.glob("chapters/[0-9]*/*.md")):
+            lesson = Page(path, ROOT)
+            shown = (self.out / f"{doxygen_filter.page_id(path, ROOT)}.html").read_text("utf-8")
+            frames = []
+            for words in embedded.marked(lesson):
+                file = embedded.file_of(lesson, words)
+                name = f"files/{file.relative_to(ROOT).with_suffix('.html').as_posix()}"
+                frames.append(name)
+                self.assert_filled((self.out / name).read_text(encoding="utf-8"), file)
+                self.assertIn(f'<a href="{name}">The page alone</a>', shown)
+                self.assertIn(html.escape(embedded.command(lesson, words)), shown)
+            self.assertEqual(re.findall('<iframe src="([^"]*)"', shown), frames, lesson.name)
+            seen += len(frames)
+        self.assertEqual(seen, len(list(self.out.rglob("page-*.html"))))
+        self.assertGreaterEqual(seen, 5)
+        self.assertEqual(list(ROOT.glob("chapters/*/results/**/*.html")), [])
+
+    def assert_filled(self, made: str, file: Path) -> None:
+        """A page on the site holds what a file holds, and the text of its sources."""
+        kept, data = json.loads(file.read_text(encoding="utf-8")), draw_page.data_of(made)
+        self.assertEqual(made, draw_page.render(data))
+        for kernel in kept["kernels"]:
+            kernel["source"] = [
+                {"name": Path(s["file"]).name, "first": s["first"], "text":
+                 (file.parents[2] / s["file"]).read_text(encoding="utf-8").splitlines()[
+                     s["first"] - 1:][:s["lines"]]} for s in kernel["source"]]
+        del kept["code"]
+        self.assertEqual(kept, data)
 
     def test_every_result_folds(self) -> None:
         for path in sorted(ROOT.glob("chapters/[0-9]*/*.md")):

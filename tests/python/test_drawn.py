@@ -10,16 +10,17 @@ import shutil
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import List, Tuple
+from typing import Dict, List, Set, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_drawing import BIN, BY_HAND, ON_CPU, ROOT, record  # noqa: E402
 
 from course import lessons  # noqa: E402
-from course.draw import drawn, embedded, svg, trace, tracing  # noqa: E402
+from course.draw import drawn, embedded, recount, svg, trace, tracing  # noqa: E402
 from course.draw import page as draw_page  # noqa: E402
 from course.pages import LessonError, Page  # noqa: E402
 
@@ -178,21 +179,84 @@ class Embedded(Lesson):
         self.assertEqual(self.lessons("--update")[0], 0)
         self.assertEqual(self.lessons("--check"), (0, "1 pages, 0 problems\n"))
         text = (self.chapter / "README.md").read_text(encoding="utf-8")
-        self.assertRegex(text, r'-->\n<details>.*\n<iframe src="results/drawn/page-kernel.html"')
-        self.assertTrue(text.endswith("</details>\n\nText.\n"))
-        made = self.chapter / "results" / "drawn" / "page-kernel.html"
-        made.write_text(made.read_text(encoding="utf-8").replace("--paper:", "--papier:"),
-                        encoding="utf-8")
-        self.assertIn("page-kernel.html is out of date", self.lessons("--check")[1])
-        self.assertEqual(self.lessons("--update")[0], 0)
-        self.assertEqual(self.lessons("--check")[0], 0)
+        self.assertRegex(text, r'-->\n<details>.*\n.*<a href="results/drawn/page-kernel.json">')
+        self.assertIn("<code>./chapters/run 01 --draw -- --only ke</code>\n</details>\n\nText.\n",
+                      text)
+        self.assertEqual([p.name for p in self.chapter.rglob("page-*")], ["page-kernel.json"])
         (self.chapter / "kernel.cu").write_text(KERNEL.replace("1024", "2048"), encoding="utf-8")
         self.assertIn("'page: kernel' shows older code of kernel.cu", self.lessons("--check")[1])
+        with self.assertRaisesRegex(LessonError, "older code"):
+            embedded.html(self.page(), "kernel")
+
+    def test_only_code_and_its_place_make_it_stale(self) -> None:
+        source = self.chapter / "kernel.cu"
+        source.write_text("// One.\n" + KERNEL, encoding="utf-8")
+        embedded.keep(self.page(), self.versions)
+        style = draw_page.part
+        with unittest.mock.patch.object(draw_page, "part", lambda name: style(name).replace(
+                "--paper:", "--papier:")):
+            made = embedded.html(self.page(), "kernel")
+        self.assertIn("--papier:", made)
+        source.write_text("// Another one.\n" + KERNEL, encoding="utf-8")
+        made = embedded.html(self.page(), "kernel")
+        self.assertEqual(draw_page.data_of(made)["kernels"][0]["source"][0]["text"][0],
+                         "// Another one.")
+        for text in ("// One.\n//\n" + KERNEL, KERNEL, "// One.\n\n" + KERNEL):
+            source.write_text(text, encoding="utf-8")
+            with self.subTest(text=text), self.assertRaisesRegex(LessonError, "older code"):
+                embedded.html(self.page(), "kernel")
+        source.unlink()
+        with self.assertRaisesRegex(LessonError, "no such file: kernel.cu"):
+            embedded.html(self.page(), "kernel")
+
+    def test_a_header_of_the_chapter_makes_it_stale(self) -> None:
+        header = self.chapter / "helper.cuh"
+        header.write_text("constexpr int n = 1;\n", encoding="utf-8")
+        (self.chapter / "kernel.cu").write_text('#include "helper.cuh"\n' + KERNEL,
+                                                encoding="utf-8")
+        embedded.keep(self.page(), self.versions)
+        header.write_text("// Why.\nconstexpr int n = 1;\n", encoding="utf-8")
+        embedded.html(self.page(), "kernel")
+        header.write_text("constexpr int n = 2;\n", encoding="utf-8")
+        with self.assertRaisesRegex(LessonError, "older code of kernel.cu"):
+            embedded.html(self.page(), "kernel")
+
+    def test_the_page_is_that_of_the_run(self) -> None:
+        page, seen = self.page(), []
+        embedded.keep(page, lambda *words: seen.append(words) or self.versions(*words))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.jsonl"
+            self.versions(page, ["kernel"], "sequence", path)
+            records = trace.read(path)
+        for made in records:
+            recount.check(made)
+        self.assertEqual([words[1:3] for words in seen], [(["kernel"], "sequence")])
+        self.assertEqual(embedded.html(page, "kernel"), draw_page.render(
+            draw_page.pack_all(records, embedded.BUDGET, "01_x")))
+
+    def test_a_page_shows_the_chapters_own_files(self) -> None:
+        def elsewhere(page: Page, versions: List[str], study: str, path: Path) -> None:
+            self.traces(page, "kernel.cu", study, path)
+            made = json.loads(path.read_text(encoding="utf-8"))
+            made["lines"][3]["file"] = str(self.root / "other.cuh")
+            path.write_text(json.dumps(made) + "\n", encoding="utf-8")
+
+        with self.assertRaisesRegex(LessonError, "other.cuh is no file of the chapter"):
+            embedded.keep(self.page(), elsewhere)
+
+    def test_lines_that_a_diff_can_tell_apart(self) -> None:
+        value = {"a": list(range(100)), "b": [{"c": "x, y" * 30}, [[1, -2], [3] * 60]], "d": []}
+        text = embedded.spread(value)
+        self.assertEqual(json.loads(text), value)
+        self.assertGreater(text.count("\n"), 8)
+        self.assertLess(max(len(line) for line in text.splitlines() if "x, y" not in line), 101)
+        longer = embedded.spread({**value, "d": [1]}).splitlines()
+        self.assertEqual(sum(a != b for a, b in zip(text.splitlines(), longer)), 1)
 
     def test_pictures_of_markers_that_are_gone_go(self) -> None:
         embedded.keep(self.page(), self.versions)
         embedded.keep(self.page("other"), self.versions)
-        self.assertEqual([p.name for p in self.chapter.rglob("*.html")], ["page-other.html"])
+        self.assertEqual([p.name for p in self.chapter.rglob("page-*")], ["page-other.json"])
 
     def test_what_was_not_counted(self) -> None:
         def nothing(page: Page, versions: List[str], study: str, path: Path) -> None:
@@ -202,12 +266,44 @@ class Embedded(Lesson):
             embedded.keep(self.page(), nothing)
 
     def test_no_such_file(self) -> None:
-        self.assertEqual(embedded.files(self.page()), {})
+        with self.assertRaisesRegex(LessonError, "nothing was traced for 'page: kernel'"):
+            embedded.html(self.page(), "kernel")
 
 
 def pages() -> List[Page]:
     return [page for page in (Page(path, ROOT) for path in sorted(
         ROOT.glob("chapters/[0-9]*/README.md"))) if drawn.markers(page) or embedded.marked(page)]
+
+
+class Fresh:
+    """A chapter's program, run once for each study with all versions that a lesson's markers name:
+    the CPU backend traces every kernel for itself."""
+
+    def __init__(self, page: Page, program: Path) -> None:
+        self.program, self.texts = program, {}  # type: Path, Dict[str, List[str]]
+        self.named: Dict[str, Set[str]] = {}
+        for wanted in map(drawn.parse, drawn.markers(page)):
+            self.named.setdefault(wanted.options.get("study", "sequence"), set()).update(
+                Path(place.partition(":")[0]).stem for place in wanted.places)
+        for options in map(embedded.chosen, embedded.marked(page)):
+            self.named.setdefault(options["study"], set()).update(options["only"].split(","))
+
+    def lines(self, study: str) -> List[str]:
+        if study not in self.texts:
+            named = self.named[study]
+            versions = sorted(named) if study == "sequence" and "" not in named else []
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "trace.jsonl"
+                tracing.call(tracing.versions_command(self.program, versions, study), path)
+                self.texts[study] = path.read_text(encoding="utf-8").splitlines(True)
+        return self.texts[study]
+
+    def file(self, _: Page, file: str, study: str, path: Path) -> None:
+        path.write_text("".join(self.lines(study)), encoding="utf-8")
+
+    def versions(self, _: Page, versions: List[str], study: str, path: Path) -> None:
+        path.write_text("".join(line for line in self.lines(study) if not versions
+                                or json.loads(line)["label"] in versions), encoding="utf-8")
 
 
 class Lessons(unittest.TestCase):
@@ -234,23 +330,18 @@ class Lessons(unittest.TestCase):
             if not program.is_file():
                 continue
 
-            def all_of(_: Page, versions: List[str], study: str, path: Path,
-                       program: Path = program) -> None:
-                tracing.call(tracing.versions_command(program, versions, study), path)
-
-            def run(_: Page, file: str, study: str, path: Path, program: Path = program) -> None:
-                tracing.call(tracing.chapter_command(program, file, study), path)
-
+            ran = Fresh(page, program)
             with self.subTest(page=page.name):
-                self.assertEqual(drawn.traced(page, run), drawn.read(page),
+                self.assertEqual(drawn.traced(page, ran.file), drawn.read(page),
                                  f"docs/lessons --trace {page.name} runs the programs again")
                 for words in embedded.marked(page):
                     with tempfile.TemporaryDirectory() as folder:
                         file, options = Path(folder) / "t", embedded.chosen(words)
                         only = options["only"].split(",") if options["only"] else []
-                        all_of(page, only, options["study"], file)
+                        ran.versions(page, only, options["study"], file)
                         made = embedded.made(trace.read(file), page, words)
-                    self.assertTrue(draw_page.data_of(made) == embedded.read(page, words),
+                    kept = embedded.file_of(page, words).read_text(encoding="utf-8")
+                    self.assertTrue(made == kept,
                                     f"{words}: docs/lessons --trace {page.name} runs them again")
                 compared += 1
         self.assertGreater(compared, 0)

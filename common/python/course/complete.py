@@ -49,15 +49,16 @@ def sources(folder: Path) -> Iterator[str]:
 
 
 def pictures(root: Path) -> Set[Path]:
-    """The SVG files that some page shows."""
+    """The pictures and the data of drawn pages that some page shows."""
     pages = [root / "README.md", *root.glob("chapters/*/*.md"), *root.glob("docs/*.md")]
     return {(page.parent / name).resolve() for page in pages
-            for name in re.findall(r'[("]([^()"\s]+\.svg)', read(page))}
+            for name in re.findall(r'[("]([^()"\s]+\.(?:svg|json))', read(page))}
 
 
 def unseen(folder: Path, seen: Set[Path]) -> Iterator[str]:
-    """Recorded plots that are not among those that pages show."""
-    for file in sorted([*folder.glob("results/*.svg"), *folder.glob("results/drawn/*.svg")]):
+    """Recorded plots and pages that are not among those that pages show."""
+    for file in sorted([*folder.glob("results/*.svg"), *folder.glob("results/drawn/*.svg"),
+                        *folder.glob("results/drawn/page-*.json")]):
         if file.resolve() not in seen:
             yield f"{file.relative_to(folder)} is on no page"
 

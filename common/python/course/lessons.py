@@ -83,7 +83,7 @@ A picture of a request of a real run, on the CPU backend (the line after the mar
 
 A page of all requests of some versions, which the site shows inside the lesson
     <!-- page: 05_shared_tile 06_padded 07_swizzled -->
-  See course/draw/embedded.py. Written, checked and traced like the pictures.
+  See course/draw/embedded.py. Traced and checked like the pictures; docs/build makes the page.
 
 What an act teaches and needs
     <!-- teaches: grid, block -->  <!-- needs: pointer -->
@@ -152,7 +152,7 @@ def check_lessons(root: Path) -> List[str]:
 def stale_pictures(page: Page, only_check: bool) -> List[str]:
     """Pictures of a page that are not what its requests make; written, unless `only_check`."""
     stale = []
-    for path, text in {**drawn.pictures(page), **embedded.files(page)}.items():
+    for path, text in drawn.pictures(page).items():
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(f"{page.name}: {path.name} is out of date (docs/lessons --update draws it)")

@@ -171,10 +171,11 @@ def title_of(record: Record) -> str:
     return record["label"] or record["kernel"]
 
 
-def page_of(records: Sequence[Record], budget: Budget, title: str,
-            left_out: Sequence[Record] = ()) -> str:
-    return render({"title": title, "kernels": [pack(record, budget) for record in records],
-                   "left_out": [title_of(record) for record in left_out]})
+def pack_all(records: Sequence[Record], budget: Budget, title: str,
+             left_out: Sequence[Record] = ()) -> Record:
+    """A page's data."""
+    return {"title": title, "kernels": [pack(record, budget) for record in records],
+            "left_out": [title_of(record) for record in left_out]}
 
 
 def part(name: str) -> str:
@@ -194,11 +195,11 @@ def render(data: Record) -> str:
 def make(records: Sequence[Record], title: str) -> str:
     """The page, with as much as fits into MOST_BYTES; every record must have been checked."""
     for budget in BUDGETS:
-        page = page_of(records, budget, title)
+        page = render(pack_all(records, budget, title))
         if len(page.encode()) <= MOST_BYTES:
             return page
     for most in range(len(records) - 1, 0, -1):
-        page = page_of(records[:most], BUDGETS[-1], title, records[most:])
+        page = render(pack_all(records[:most], BUDGETS[-1], title, records[most:]))
         if len(page.encode()) <= MOST_BYTES:
             return page
     raise Problem(f"one kernel's source and requests are more than the {MOST_BYTES // 1000} kB of a "

@@ -28,8 +28,7 @@ def command_of(page: Page, file: str, study: str) -> List[str]:
 
 def chapter_command(program: Path, file: str, study: str) -> List[str]:
     """A chapter's program: of the sequence the version of this file alone."""
-    only = ["--only", Path(file).stem] if study == "sequence" else []
-    return [str(program), "--study", study, "--model", *only]
+    return versions_command(program, [Path(file).stem] if study == "sequence" else [], study)
 
 
 def run_versions(page: Page, versions: List[str], study: str, trace: Path) -> None:
