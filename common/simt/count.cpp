@@ -7,10 +7,10 @@
 // so that branches join at a higher address, so lanes that diverged meet again at the join. What
 // the lanes of one step do together is one warp instruction: one request.
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <map>
 
+#include "dynamic.hpp"
 #include "engine.hpp"
 #include "findings.hpp"
 #include "trace.hpp"
@@ -296,7 +296,7 @@ class Matcher {
 };
 
 struct KernelTotal {
-  std::uint64_t launches = 0, blocks = 0, threads = 0;
+  std::uint64_t launches = 0, by_kernels = 0, blocks = 0, threads = 0;
   Counters counters;
 };
 std::mutex totals_mutex;
@@ -326,6 +326,7 @@ KernelCount count_of(const std::string& name, const KernelTotal& total) {
   KernelCount count;
   count.kernel = name;
   count.launches = total.launches;
+  count.by_kernels = total.by_kernels;
   count.blocks = total.blocks;
   count.threads = total.threads;
   count.barriers = total.counters.barriers;
@@ -404,6 +405,7 @@ void count_launch(const Grid& grid) {
   const std::lock_guard<std::mutex> lock(totals_mutex);
   KernelTotal& total = totals[grid.launch.kernel];
   ++total.launches;
+  if (grid.member->knew) ++total.by_kernels;
   total.blocks += grid.blocks;
   total.threads += std::uint64_t{grid.blocks} * grid.threads;
 }
@@ -432,66 +434,6 @@ std::vector<KernelCount> take_counts() {
   }
   totals.clear();
   return counts;
-}
-
-namespace {
-
-std::uint64_t sum_of(const KernelCount& kernel, Space space, const std::string& access,
-                     std::uint64_t LineCount::*figure) {
-  std::uint64_t sum = 0;
-  for (const LineCount& line : kernel.lines) {
-    if (line.space == space && access == line.access) sum += line.*figure;
-  }
-  return sum;
-}
-
-}  // namespace
-
-std::uint64_t KernelCount::requests(Space space, const std::string& access) const {
-  return sum_of(*this, space, access, &LineCount::requests);
-}
-
-std::uint64_t KernelCount::units(Space space, const std::string& access) const {
-  return sum_of(*this, space, access, &LineCount::units);
-}
-
-std::string table(const std::vector<KernelCount>& counts) {
-  std::string text;
-  char line[400];
-  for (const KernelCount& kernel : counts) {
-    std::snprintf(line, sizeof line,
-                  "%s: %llu launch(es), %llu blocks, %llu threads; %.1f lanes "
-                  "active per step, %llu warp-steps, %llu barriers (per warp)\n",
-                  kernel.kernel.c_str(), static_cast<unsigned long long>(kernel.launches),
-                  static_cast<unsigned long long>(kernel.blocks),
-                  static_cast<unsigned long long>(kernel.threads),
-                  kernel.warp_steps == 0 ? 0.0
-                                         : static_cast<double>(kernel.lane_steps) /
-                                               static_cast<double>(kernel.warp_steps),
-                  static_cast<unsigned long long>(kernel.warp_steps),
-                  static_cast<unsigned long long>(kernel.barriers));
-    text += line;
-    std::snprintf(line, sizeof line, "  %-26s %-14s %5s %10s %7s %12s %7s %12s %12s\n", "line",
-                  "access", "bytes", "requests", "lanes", "per request", "ideal", "bytes asked",
-                  "bytes moved");
-    text += line;
-    for (const LineCount& l : kernel.lines) {
-      const auto per = [&](std::uint64_t v) {
-        return static_cast<double>(v) / static_cast<double>(l.requests);
-      };
-      const SourceLine where{l.file, l.line};
-      std::snprintf(line, sizeof line,
-                    "  %-26s %-6s %-7s %5u %10llu %7.2f %7.2f %4s %7.2f %12llu %12llu%s%s%s\n",
-                    where.text().c_str(), l.space == Space::shared ? "shared" : "global", l.access,
-                    l.bytes, static_cast<unsigned long long>(l.requests), per(l.lanes),
-                    per(l.units), l.space == Space::shared ? "wavf" : "sect", per(l.ideal),
-                    static_cast<unsigned long long>(l.bytes_asked),
-                    static_cast<unsigned long long>(l.bytes_moved), l.hint.empty() ? "" : "  <- ",
-                    l.hint.c_str(), l.exact ? "" : "  (not exact)");
-      text += line;
-    }
-  }
-  return text;
 }
 
 }  // namespace simt

@@ -305,7 +305,8 @@ std::string what_orders(const Grid& grid, std::uint32_t serial) {
   if (theirs == nullptr || theirs == grid.member) return "";
   if (is_ancestor(theirs, grid.member)) {
     return ": a kernel comes after what the thread that launches it did, or had waited for, before "
-           "the launch; what a kernel launches is over for its tail launches (cudaStreamTailLaunch), "
+           "the launch; what a kernel launches is over for its tail launches "
+           "(cudaStreamTailLaunch), "
            "not for itself";
   }
   return ": launches come one after the other in one stream of one block, and in "

@@ -40,16 +40,16 @@ struct Queue {
 /// its parent, on its level.
 struct Member {
   Queue* queue = nullptr;
-  Member* parent = nullptr;    ///< the queue's owner
-  Member* previous = nullptr;  ///< the grid before it in the queue
-  unsigned depth = 0;          ///< how many parents
+  Member* parent = nullptr;         ///< the queue's owner
+  Member* previous = nullptr;       ///< the grid before it in the queue
+  unsigned depth = 0;               ///< how many parents
   std::unique_ptr<Knowledge> knew;  ///< the thread that launched it; null: the host
   const char* kernel = "?";
   dim3 grid, block;
   std::uint32_t first_serial = 0, blocks = 0;
-  std::vector<std::unique_ptr<Queue>> queues;  ///< of its launches
+  std::vector<std::unique_ptr<Queue>> queues;         ///< of its launches
   std::unordered_map<std::uint64_t, Queue*> streams;  ///< the same by stream_of()
-  unsigned open = 0;  ///< queues that have not ended
+  unsigned open = 0;                                  ///< queues that have not ended
   std::list<Waiting> tail;
   KnownBlocks learned;  ///< what its blocks, and those of its children, took over by flags
   bool learned_all = false;

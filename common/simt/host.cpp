@@ -108,8 +108,9 @@ cudaError_t end(cudaError_t error) {
 void not_in_kernels(const char* call) {
   if (!in_kernel()) return;
   const std::string what =
-      std::string(call) + " in a kernel: not on the CPU backend, where what a kernel launches starts "
-                          "after its end; what must come later goes into cudaStreamTailLaunch";
+      std::string(call) +
+      " in a kernel: not on the CPU backend, where what a kernel launches starts "
+      "after its end; what must come later goes into cudaStreamTailLaunch";
   fail_kernel(cudaErrorNotSupported, what.c_str());
 }
 

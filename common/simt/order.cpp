@@ -147,14 +147,10 @@ Ordered order_known(const Thread& thread, std::uint32_t serial, std::uint32_t ti
                     ProgramCounter* loaded_at) {
   const Block& block = *thread.block;
   const Warp& warp = block.warps[thread.warp];
-  const View view = {block.serial,
-                     thread.warp,
-                     warp.known,
-                     warp.lane_knows ? &warp.lane_knows[thread.lane * 32u] : nullptr,
-                     warp.acquired,
-                     block.gang->knows,
-                     block.knows,
-                     block.knows_all};
+  const View view = {block.serial,  thread.warp,
+                     warp.known,    warp.lane_knows ? &warp.lane_knows[thread.lane * 32u] : nullptr,
+                     warp.acquired, block.gang->knows,
+                     block.knows,   block.knows_all};
   const Ordered result = seen_from(view, serial, time, rank, loaded_at);
   if (result == Ordered::yes || serial >= block.grid->first_serial) return result;
   return std::max(result, order_in_family(*block.grid, serial, time, rank, loaded_at));
@@ -182,18 +178,13 @@ std::unique_ptr<Knowledge> knowledge_of(Thread& thread) {
 
 Ordered known_to(const Knowledge& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
                  ProgramCounter* loaded_at) {
-  if (serial == thread.serial &&
-      time < (rank == thread.rank ? thread.time : thread.barrier_time)) {
+  if (serial == thread.serial && time < (rank == thread.rank ? thread.time : thread.barrier_time)) {
     return Ordered::yes;
   }
-  const View view = {thread.serial,
-                     thread.rank / 32,
-                     thread.warp_known,
-                     thread.lanes.empty() ? nullptr : thread.lanes.data(),
-                     thread.acquired,
-                     thread.met,
-                     thread.blocks,
-                     thread.all};
+  const View view = {thread.serial,     thread.rank / 32,
+                     thread.warp_known, thread.lanes.empty() ? nullptr : thread.lanes.data(),
+                     thread.acquired,   thread.met,
+                     thread.blocks,     thread.all};
   return seen_from(view, serial, time, rank, loaded_at);
 }
 
