@@ -102,37 +102,33 @@ void acquire_loaded(Thread& thread, bool block_only) {
 }
 
 /// How something at `time` lies to what is known.
-Ordered compare(std::uint32_t time, const Known& what, ProgramCounter* loaded_at) {
+inline Ordered compare(std::uint32_t time, const Known& what, ProgramCounter* loaded_at) {
   if (time < what.strictly) return Ordered::yes;
   if (time >= what.loosely) return Ordered::no;
   *loaded_at = what.loaded_at;
   return Ordered::loosely;
 }
 
-/// What one thread knows, now or when it launched a kernel.
-struct View {
-  std::uint32_t serial;  ///< of its block
-  unsigned warp;
-  std::uint32_t warp_known;
-  const std::uint32_t* lanes;  ///< null: none apart
-  const Known& acquired;
-  const MetBlocks& met;
-  const KnownBlocks& blocks;
-  bool all;
-};
+/// What a thread of warp `mine` knows of one of its block. `lanes`: what it knows of single lanes
+/// of its warp; null: nothing.
+inline Ordered known_in_block(const Known& acquired, std::uint32_t warp_known,
+                              const std::uint32_t* lanes, unsigned mine, std::uint32_t time,
+                              unsigned rank, ProgramCounter* loaded_at) {
+  const Ordered result = compare(time, acquired, loaded_at);
+  if (result == Ordered::yes || rank / 32 != mine) return result;
+  if (lanes != nullptr && time < lanes[rank % 32]) return Ordered::yes;
+  return time < warp_known ? Ordered::yes : result;
+}
 
-Ordered seen_from(const View& view, std::uint32_t serial, std::uint32_t time, unsigned rank,
-                  ProgramCounter* loaded_at) {
-  if (serial == view.serial) {
-    const Ordered result = compare(time, view.acquired, loaded_at);
-    if (result == Ordered::yes || rank / 32 != view.warp) return result;
-    const bool met = view.lanes != nullptr && time < view.lanes[rank % 32];
-    return met || time < view.warp_known ? Ordered::yes : result;
-  }
-  if (view.all) return Ordered::yes;
-  const auto at_barrier = view.met.find(serial);
-  if (at_barrier != view.met.end() && time < at_barrier->second) return Ordered::yes;
-  return known_of_block(view.blocks, serial, time, loaded_at);
+/// What it knows of other blocks; most often nothing was told.
+inline Ordered known_of_others(const MetBlocks& met, const KnownBlocks& blocks, bool all,
+                               std::uint32_t serial, std::uint32_t time,
+                               ProgramCounter* loaded_at) {
+  if (all) return Ordered::yes;
+  if (met.empty() && blocks.empty()) return Ordered::no;
+  const auto at_barrier = met.find(serial);
+  if (at_barrier != met.end() && time < at_barrier->second) return Ordered::yes;
+  return known_of_block(blocks, serial, time, loaded_at);
 }
 
 }  // namespace
@@ -146,12 +142,13 @@ Ordered known_of_block(const KnownBlocks& blocks, std::uint32_t serial, std::uin
 Ordered order_known(const Thread& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
                     ProgramCounter* loaded_at) {
   const Block& block = *thread.block;
-  const Warp& warp = block.warps[thread.warp];
-  const View view = {block.serial,  thread.warp,
-                     warp.known,    warp.lane_knows ? &warp.lane_knows[thread.lane * 32u] : nullptr,
-                     warp.acquired, block.gang->knows,
-                     block.knows,   block.knows_all};
-  const Ordered result = seen_from(view, serial, time, rank, loaded_at);
+  if (serial == block.serial) {
+    const Warp& warp = block.warps[thread.warp];
+    const std::uint32_t* lanes = warp.lane_knows ? &warp.lane_knows[thread.lane * 32u] : nullptr;
+    return known_in_block(warp.acquired, warp.known, lanes, thread.warp, time, rank, loaded_at);
+  }
+  const Ordered result =
+      known_of_others(block.gang->knows, block.knows, block.knows_all, serial, time, loaded_at);
   if (result == Ordered::yes || serial >= block.grid->first_serial) return result;
   return std::max(result, order_in_family(*block.grid, serial, time, rank, loaded_at));
 }
@@ -178,14 +175,13 @@ std::unique_ptr<Knowledge> knowledge_of(Thread& thread) {
 
 Ordered known_to(const Knowledge& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
                  ProgramCounter* loaded_at) {
-  if (serial == thread.serial && time < (rank == thread.rank ? thread.time : thread.barrier_time)) {
-    return Ordered::yes;
+  if (serial != thread.serial) {
+    return known_of_others(thread.met, thread.blocks, thread.all, serial, time, loaded_at);
   }
-  const View view = {thread.serial,     thread.rank / 32,
-                     thread.warp_known, thread.lanes.empty() ? nullptr : thread.lanes.data(),
-                     thread.acquired,   thread.met,
-                     thread.blocks,     thread.all};
-  return seen_from(view, serial, time, rank, loaded_at);
+  if (time < (rank == thread.rank ? thread.time : thread.barrier_time)) return Ordered::yes;
+  const std::uint32_t* lanes = thread.lanes.empty() ? nullptr : thread.lanes.data();
+  return known_in_block(thread.acquired, thread.warp_known, lanes, thread.rank / 32, time, rank,
+                        loaded_at);
 }
 
 bool saw_all_updates(const Thread& thread, std::uintptr_t address) {
