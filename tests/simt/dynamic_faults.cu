@@ -332,6 +332,45 @@ TEST_F(DynamicFaults, siblings_with_a_ticket_are_right) {
   expect_clean();
 }
 
+/// What the last has learned by its ticket, kernels know that come after it: the one it launches,
+/// or the next of its stream.
+__global__ void add_up(const int* parts, int all, const int* is_last, int* out) {
+  if (is_last != nullptr && *is_last == 0) return;
+  for (int i = 0; i < all; ++i) *out += parts[i];  // HERE added up
+}
+template <Way way>
+__global__ void take_ticket(int* parts, int* ticket, int me, int all, int* is_last, int* out) {
+  parts[me] = me;  // HERE part
+  if (way != Way::wrong) __threadfence();
+  is_last[me] = atomicAdd(ticket, 1) == all - 1;
+  __threadfence();
+  if (way == Way::also_right && is_last[me]) add_up<<<1, 1>>>(parts, all, nullptr, out);
+}
+template <Way way>
+__global__ void tell_others(int* parts, int* ticket, int* is_last, int* out) {
+  const int me = static_cast<int>(blockIdx.x), all = static_cast<int>(gridDim.x);
+  take_ticket<way><<<1, 1>>>(parts, ticket, me, all, is_last, out);
+  if (way != Way::also_right) add_up<<<1, 1>>>(parts, all, is_last + me, out);
+}
+template <Way way>
+void run_tell_others() {
+  Array<int> parts(5), ticket(1, 0), is_last(5, 0), out(1, 0);
+  tell_others<way><<<5, 1>>>(parts.get(), ticket.get(), is_last.get(), out.get());
+  EXPECT_EQ(out.first(), 10);
+}
+TEST_F(DynamicFaults, next_of_the_stream_knows_of_the_ticket) {
+  run_tell_others<Way::right>();
+  expect_clean();
+}
+TEST_F(DynamicFaults, child_knows_of_the_ticket) {
+  run_tell_others<Way::also_right>();
+  expect_clean();
+}
+TEST_F(DynamicFaults, ticket_without_a_fence_tells_nothing) {
+  run_tell_others<Way::wrong>();
+  expect_finding("race", "add_up", {at("part"), at("added up")});
+}
+
 // ---- Further down ----
 
 template <Way way>
