@@ -22,6 +22,8 @@ include("{ROOT}/common/cmake/course.cmake")
 option(LINK "" OFF)
 if(LINK)
   set(named 02_children 1_mine 04_alone)
+elseif(MISSPELLED)
+  set(named 02_children.cu)
 endif()
 function(version_and_exercise)  # as course_chapter() does
   set(COURSE_DEVICE_LINK ${{named}})
@@ -70,7 +72,7 @@ class DeviceLink(unittest.TestCase):
         self.source = Path(folder.name) / "source"
         self.source.mkdir()
         files = {"CMakeLists.txt": PROJECT, "main.cpp": MAIN, "01_plain.cu": PLAIN, "02_children.cu": CHILDREN,
-                 "03_alone.cu": "int main() {}\n", "04_alone.cu": CHILDREN + "int main() {}\n", "s001.cu": CHILDREN}
+                 "03_alone.cu": "int main() {}\n", "1_mine.cu": CHILDREN, "04_alone.cu": CHILDREN + "int main() {}\n", "s001.cu": CHILDREN}
         for name, text in files.items():
             (self.source / name).write_text(text, encoding="utf-8")
 
@@ -103,6 +105,12 @@ class DeviceLink(unittest.TestCase):
         relocatable = {name for name, command in with_link.items() if "-rdc=true" in command}
         self.assertEqual(relocatable, changed)
         self.assertIn("device_ops.cu", without)  # common/ is looked at, too
+
+    def test_a_name_that_no_file_has(self) -> None:
+        done = self.call("cmake", "-S", str(self.source), "-B", str(self.source.parent / "build"),
+                         "-DCOURSE_BACKEND=cpu", "-DMISSPELLED=ON")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("DEVICE_LINK names 02_children.cu, and there is no 02_children.cu.cu", " ".join(done.stdout.split()))
 
     def test_links(self) -> None:
         build = self.configure("ON")
