@@ -18,6 +18,7 @@ set(COURSE_BROKEN "" CACHE STRING "versions to leave out of the link, because th
 
 include(backend)       # COURSE_BACKEND: cuda or cpu; enables CUDA and chooses the architecture
 include(googletest)    # course_use_googletest()
+include(exercises)     # course_exercises()
 
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>)
 if(COURSE_BACKEND STREQUAL "cuda")
@@ -36,9 +37,35 @@ set(COURSE_LIBRARY course_${COURSE_BACKEND})
 set(COURSE_MODULE ${CMAKE_COMMAND} -E env "PYTHONPATH=${COURSE_ROOT}/common/python" PYTHONDONTWRITEBYTECODE=1
   ${Python3_EXECUTABLE} -m)
 
-# An object library of one .cu file. PLAIN: on the CPU backend neither checked nor counted.
+# A file whose kernels launch kernels, or call code of other files, needs relocatable device code and a device link.
+# Whoever declares such files sets COURSE_DEVICE_LINK to their names, without folder and suffix, for what it calls.
+# out: whether this file is one. Of an exercise any file is that has its number: a learner's, a teacher's, those handed in.
+function(course_is_device_linked out file)
+  get_filename_component(stem "${file}" NAME_WE)
+  set(${out} FALSE PARENT_SCOPE)
+  if(COURSE_BACKEND STREQUAL "cuda" AND "${stem}" IN_LIST COURSE_DEVICE_LINK)
+    set(${out} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Stops where DEVICE_LINK has a name that no file has.
+function(course_check_device_link chapter)
+  foreach(stem ${COURSE_DEVICE_LINK})
+    file(GLOB_RECURSE found "${CMAKE_CURRENT_SOURCE_DIR}/${stem}.cu")
+    if(NOT found)
+      message(FATAL_ERROR "${chapter}: DEVICE_LINK names ${stem}, and there is no ${stem}.cu; give names without suffix")
+    endif()
+  endforeach()
+endfunction()
+
+# An object library of one .cu file. PLAIN: on the CPU backend neither checked nor counted. With a device link it is a
+# static library instead, linked on the device for itself: so no other code of a program is compiled or linked otherwise.
 function(course_object_library target file)
-  if(COURSE_BACKEND STREQUAL "cuda")
+  course_is_device_linked(linked "${file}")
+  if(linked)
+    add_library(${target} STATIC "${file}")
+    set_target_properties(${target} PROPERTIES CUDA_SEPARABLE_COMPILATION ON CUDA_RESOLVE_DEVICE_SYMBOLS ON)
+  elseif(COURSE_BACKEND STREQUAL "cuda")
     add_library(${target} OBJECT "${file}")
   elseif(COURSE_CPU_CHECKS AND NOT "PLAIN" IN_LIST ARGN)
     simt_object_library(${target} "${file}")
@@ -50,6 +77,18 @@ function(course_object_library target file)
   endif()
 endfunction()
 
+# Gives a program the code of libraries that course_object_library() has made, or of other object libraries.
+function(course_add_code program)
+  foreach(library ${ARGN})
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL "OBJECT_LIBRARY")
+      target_sources(${program} PRIVATE $<TARGET_OBJECTS:${library}>)
+    else()
+      target_link_libraries(${program} PRIVATE ${library})
+    endif()
+  endforeach()
+endfunction()
+
 if(COURSE_BACKEND STREQUAL "cpu")
   include("${COURSE_ROOT}/common/simt/simt.cmake")
   simt_add_library()
@@ -59,8 +98,8 @@ if(NOT TARGET course_host)
 endif()
 
 # Adds .cu files, one object library each, so that one that does not compile stops nothing else from compiling. The
-# objects are appended to the list variable named by `out`, the files to that with the suffix _files. architectures: those
-# to build for, or "" for all chosen.
+# libraries are appended to the list variable named by `out`, the files to that with the suffix _files. architectures:
+# those to build for, or "" for all chosen.
 function(course_objects out prefix architectures)
   set(objects ${${out}})
   set(files ${${out}_files})
@@ -74,7 +113,7 @@ function(course_objects out prefix architectures)
     if(architectures AND COURSE_BACKEND STREQUAL "cuda")
       set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}")
     endif()
-    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+    list(APPEND objects ${target})
     list(APPEND files ${file})
   endforeach()
   set(${out} "${objects}" PARENT_SCOPE)
@@ -82,7 +121,7 @@ function(course_objects out prefix architectures)
 endfunction()
 
 # course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [HOPPER_ONLY ...] [COMPARED ...] [PEER_LIBRARIES ...]
-#                [DEMOS ...] [PROGRAMS ...])
+#                [DEMOS ...] [PROGRAMS ...] [DEVICE_LINK ...])
 #
 # VERSIONS: .cu files without suffix, built for the chosen architectures. HOPPER: files that need compute capability 9.0
 # or later, built for those of them. HOPPER_ONLY: files with instructions that no other GPU has (wgmma, setmaxnreg),
@@ -90,7 +129,8 @@ endfunction()
 # from 90 on, and those of HOPPER that it cannot rewrite; their rows say so. COMPARED: versions that the
 # exercises are compared with. PEER_LIBRARIES: targets that the peers need; without one of them the peers are left out.
 # DEMOS: see course_demos(). PROGRAMS: .cu files without suffix that use the versions, each a program with a main() of
-# its own; what they must show is up to the chapter's tests.
+# its own; what they must show is up to the chapter's tests. DEVICE_LINK: those of all these files, and of exercises,
+# whose kernels launch kernels: names without folder and suffix; the CPU backend needs no such word.
 # Makes the targets
 #   NAME            the chapter's program
 #   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists, with tests/NAME_*_test.cpp
@@ -101,7 +141,9 @@ endfunction()
 #                   of `all`, but of `mutants`
 function(course_chapter)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME"
-    "VERSIONS;HOPPER;HOPPER_ONLY;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS")
+    "VERSIONS;HOPPER;HOPPER_ONLY;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS;DEVICE_LINK")
+  set(COURSE_DEVICE_LINK ${ARG_DEVICE_LINK})
+  course_check_device_link(${ARG_NAME})
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
   set(listed ${ARG_VERSIONS} ${ARG_HOPPER} ${ARG_HOPPER_ONLY})
   if(COURSE_BACKEND STREQUAL "cpu")
@@ -131,13 +173,14 @@ function(course_chapter)
   endif()
   foreach(program ${ARG_PROGRAMS})
     course_program(${ARG_NAME}_${program} "${program}.cu")
-    target_sources(${ARG_NAME}_${program} PRIVATE ${objects})
+    course_add_code(${ARG_NAME}_${program} ${objects})
     target_link_libraries(${ARG_NAME}_${program} PRIVATE ${ARG_PEER_LIBRARIES})
   endforeach()
   add_library(${ARG_NAME}_versions OBJECT versions.cpp)
   target_link_libraries(${ARG_NAME}_versions PUBLIC ${COURSE_LIBRARY})
-  list(APPEND objects $<TARGET_OBJECTS:${ARG_NAME}_versions>)
-  add_executable(${ARG_NAME} main.cpp ${objects})
+  list(APPEND objects ${ARG_NAME}_versions)
+  add_executable(${ARG_NAME} main.cpp)
+  course_add_code(${ARG_NAME} ${objects})
   target_link_libraries(${ARG_NAME} PRIVATE ${COURSE_LIBRARY} ${ARG_PEER_LIBRARIES})
   if(COURSE_BACKEND STREQUAL "cpu")
     course_recorded(${ARG_NAME})
@@ -161,7 +204,8 @@ function(course_chapter)
   course_demos(${ARG_NAME} ${ARG_DEMOS})
 endfunction()
 
-# course_program_chapter(NAME 24_streams SOURCES main.cpp kernels ... [GPU_ONLY] [COMPARED ...] [DEMOS ...])
+# course_program_chapter(NAME 24_streams SOURCES main.cpp kernels ... [GPU_ONLY] [COMPARED ...] [DEMOS ...]
+#                        [DEVICE_LINK ...])
 #
 # The second kind of chapter: a program with a main() of its own, for what is more than versions of one kernel: several
 # streams, several GPUs, a tour of a library. It calls course::run(), with rows that launch and time what they like, so
@@ -169,7 +213,9 @@ endfunction()
 # suffix. GPU_ONLY: the CPU backend does not build it. Makes NAME, a test that `NAME --check` finds everything right, and
 # what course_chapter() makes of exercises and demos.
 function(course_program_chapter)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "GPU_ONLY" "NAME" "SOURCES;COMPARED;DEMOS")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "GPU_ONLY" "NAME" "SOURCES;COMPARED;DEMOS;DEVICE_LINK")
+  set(COURSE_DEVICE_LINK ${ARG_DEVICE_LINK})
+  course_check_device_link(${ARG_NAME})
   if(ARG_GPU_ONLY AND COURSE_BACKEND STREQUAL "cpu")
     return()
   endif()
@@ -177,7 +223,8 @@ function(course_program_chapter)
   list(FILTER host INCLUDE REGEX "[.]cpp$")
   list(FILTER ARG_SOURCES EXCLUDE REGEX "[.]cpp$")
   course_objects(objects ${ARG_NAME} "" ${ARG_SOURCES})
-  add_executable(${ARG_NAME} ${host} ${objects})
+  add_executable(${ARG_NAME} ${host})
+  course_add_code(${ARG_NAME} ${objects})
   target_link_libraries(${ARG_NAME} PRIVATE ${COURSE_LIBRARY})
   if(COURSE_BACKEND STREQUAL "cpu")
     course_recorded(${ARG_NAME})
@@ -309,7 +356,8 @@ function(course_chapter_test name objects libraries)
   endif()
   string(SUBSTRING "${name}" 0 2 number)
   file(GLOB more CONFIGURE_DEPENDS "${COURSE_ROOT}/tests/${name}_*_test.cpp")
-  add_executable(${name}_test "${COURSE_ROOT}/tests/${name}_test.cpp" ${more} ${objects})
+  add_executable(${name}_test "${COURSE_ROOT}/tests/${name}_test.cpp" ${more})
+  course_add_code(${name}_test ${objects})
   target_link_libraries(${name}_test PRIVATE ${COURSE_LIBRARY} ${libraries} GTest::gtest)
   target_include_directories(${name}_test PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${COURSE_ROOT}/tests")
   target_compile_options(${name}_test PRIVATE ${COURSE_TEST_OPTIONS})
@@ -329,131 +377,12 @@ function(course_chapter_test name objects libraries)
   endforeach()
 endfunction()
 
-# A learner's file my/1_name.cu, copied from the starter exercises/1_name.cu, becomes the program NAME_exercise_1:
-# exercises/main.cpp and, beside it, the versions that it is compared with.
-function(course_exercises name)
-  set(compared "")
-  foreach(version ${ARGN})
-    if(NOT TARGET ${name}_${version})
-      return()  # what they are compared with does not compile
-    endif()
-    list(APPEND compared $<TARGET_OBJECTS:${name}_${version}>)
-  endforeach()
-  course_submissions(${name} "${compared}")
-  file(GLOB starters "${CMAKE_CURRENT_SOURCE_DIR}/exercises/[0-9]_*.cu")
-  foreach(file ${starters})
-    get_filename_component(stem "${file}" NAME_WE)
-    string(SUBSTRING "${stem}" 0 1 number)
-    set(mine "${CMAKE_CURRENT_SOURCE_DIR}/my/${stem}.cu")
-    if(EXISTS "${mine}")
-      course_exercise(${name} exercise ${number} "${mine}" "${compared}")
-      set_target_properties(${name}_exercise_${number} PROPERTIES EXCLUDE_FROM_ALL TRUE)
-    endif()
-    set(solution "${CMAKE_CURRENT_SOURCE_DIR}/exercises/solution/${stem}.cu")
-    course_exercise(${name} starter ${number} "${file}" "${compared}")
-    if(NOT EXISTS "${solution}")
-      continue()  # a teacher's own
-    endif()
-    course_exercise(${name} solution ${number} "${solution}" "${compared}")
-    course_exercise_test(${name} starter ${number} "${CMAKE_CURRENT_SOURCE_DIR}/exercises/${stem}.md")
-    course_exercise_test(${name} solution ${number} "")
-  endforeach()
-  course_refused(${name} "${compared}")
-endfunction()
-
-# The answers of tests/exercises/NN.json: a solution with one text replaced, and how the CPU backend must refuse it.
-function(course_refused name compared)
-  string(SUBSTRING "${name}" 0 2 chapter)
-  set(list "${COURSE_ROOT}/tests/exercises/${chapter}.json")
-  if(NOT EXISTS "${list}" OR NOT COURSE_BACKEND STREQUAL "cpu" OR NOT COURSE_CPU_CHECKS)
-    return()
-  endif()
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
-  file(READ "${list}" json)
-  string(JSON count LENGTH "${json}")
-  math(EXPR last "${count} - 1")
-  foreach(k RANGE ${last})
-    string(JSON file GET "${json}" ${k} exercise)
-    string(JSON kind GET "${json}" ${k} name)
-    string(SUBSTRING "${file}" 0 1 number)
-    set(solution "${CMAKE_CURRENT_SOURCE_DIR}/exercises/solution/${file}.cu")
-    set(changed "${CMAKE_CURRENT_BINARY_DIR}/refused/${kind}/${file}.cu")
-    add_custom_command(OUTPUT "${changed}" COMMAND ${COURSE_MODULE} course.refused "${list}" ${kind} "${solution}" "${changed}"
-      DEPENDS "${list}" "${solution}" "${COURSE_ROOT}/common/python/course/refused.py" VERBATIM)
-    course_exercise(${name} refused_${kind} ${number} "${changed}" "${compared}")
-    course_exercise_test(${name} refused_${kind} ${number} "${changed}")
-  endforeach()
-endfunction()
-
-# What chapters/run --grade stages below build/grade: NAME_submission_1_s001 of NAME_1/s001.cu. A file NAME_1/tests.cpp
-# there takes the place of exercises/main.cpp.
-function(course_submissions name compared)
-  file(GLOB folders "${COURSE_ROOT}/build/grade/${name}_[0-9]")
-  foreach(folder ${folders})
-    string(REGEX MATCH "[0-9]$" number "${folder}")
-    file(GLOB files "${folder}/s*.cu")
-    foreach(file ${files})
-      get_filename_component(stem "${file}" NAME_WE)
-      course_exercise(${name} submission_${stem} ${number} "${file}" "${compared}" "${folder}/tests.cpp")
-      set_target_properties(${name}_submission_${stem}_${number} PROPERTIES EXCLUDE_FROM_ALL TRUE)
-    endforeach()
-  endforeach()
-endfunction()
-
-# The test of NAME_KIND_NUMBER. told: a file that may quote, from "NOT YET:" on, what the CPU backend must answer.
-function(course_exercise_test name kind number told)
-  string(SUBSTRING "${name}" 0 2 chapter)
-  if(NOT COURSE_BACKEND STREQUAL "cpu" OR NOT COURSE_CPU_CHECKS)
-    set(told "")  # who checks and counts nothing answers something else
-  endif()
-  if(TARGET ${name}_test)  # who builds the tests needs these, too
-    add_dependencies(${name}_test ${name}_${kind}_${number})
-  endif()
-  set(test ch${chapter}.exercise_${number}.${kind})
-  add_test(NAME ${test}
-    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}_${kind}_${number}> -DKIND=${kind} -DTOLD=${told}
-            -P "${COURSE_ROOT}/tests/exercise.cmake")
-  set_tests_properties(${test} PROPERTIES
-    LABELS "ch${chapter}.${COURSE_BACKEND}" TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED")
-  if(COURSE_BACKEND STREQUAL "cuda")  # it is timed
-    set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE)
-  endif()
-endfunction()
-
-# The program NAME_KIND_NUMBER of one file; its number is a file of one line. Its tests are exercises/main.cpp, compiled
-# once, or a file exercises/NUMBER_*.cpp of its own, or, if it exists, the file named last.
-function(course_exercise name kind number file compared)
-  set(main ${name}_exercise_main)
-  set(tests exercises/main.cpp)
-  file(GLOB own "${CMAKE_CURRENT_SOURCE_DIR}/exercises/${number}_*.cpp")
-  if(own)
-    set(tests ${own})
-    set(main ${name}_exercise_main_${number})
-  endif()
-  if(ARGC GREATER 5 AND EXISTS "${ARGV5}")
-    set(tests "${ARGV5}")
-    set(main ${name}_graded_main_${number})
-  endif()
-  if(NOT TARGET ${main})
-    add_library(${main} OBJECT ${tests})
-    target_include_directories(${main} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-    target_link_libraries(${main} PRIVATE ${COURSE_LIBRARY})
-    set_target_properties(${main} PROPERTIES EXCLUDE_FROM_ALL TRUE)
-  endif()
-  set(numbered "${CMAKE_CURRENT_BINARY_DIR}/exercise_${number}.cpp")
-  file(CONFIGURE OUTPUT "${numbered}" CONTENT
-    "namespace course {\nextern const int exercise_number = ${number};\n}\n")
-  set(target ${name}_${kind}_${number})
-  course_object_library(${target}_kernel "${file}")
-  set_target_properties(${target}_kernel PROPERTIES EXCLUDE_FROM_ALL TRUE)
-  add_executable(${target} "${numbered}" $<TARGET_OBJECTS:${main}> $<TARGET_OBJECTS:${target}_kernel> ${compared})
-  target_link_libraries(${target} PRIVATE ${COURSE_LIBRARY})
-endfunction()
-
 # An executable of one .cu file, which needs nothing of the course.
 function(course_program target file)
   if(COURSE_BACKEND STREQUAL "cuda")
     add_executable(${target} "${file}")
+    course_is_device_linked(linked "${file}")
+    set_target_properties(${target} PROPERTIES CUDA_SEPARABLE_COMPILATION ${linked})
   elseif(COURSE_CPU_CHECKS)
     simt_add_executable(${target} "${file}")
   else()
@@ -461,9 +390,12 @@ function(course_program target file)
   endif()
 endfunction()
 
-# course_programs(NAME 00_first_steps PROGRAMS 01_hello ...): single files, an executable each, into bin/NAME/.
+# course_programs(NAME 00_first_steps PROGRAMS 01_hello ... [DEVICE_LINK ...]): single files, an executable each, into
+# bin/NAME/.
 function(course_programs)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "PROGRAMS")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME" "PROGRAMS;DEVICE_LINK")
+  set(COURSE_DEVICE_LINK ${ARG_DEVICE_LINK})
+  course_check_device_link(${ARG_NAME})
   add_custom_target(${ARG_NAME})
   foreach(program ${ARG_PROGRAMS})
     if(program IN_LIST COURSE_BROKEN)

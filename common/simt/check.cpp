@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dynamic.hpp"
 #include "engine.hpp"
 #include "errors.hpp"
 #include "findings.hpp"
@@ -47,15 +48,21 @@ std::string triple(const char* what, const uint3& at) {
   return text;
 }
 
+}  // namespace
+
 std::string name_of(const Grid& grid, std::uint32_t serial, unsigned rank) {
-  const dim3 &g = grid.launch.grid, &b = grid.launch.block;
-  const unsigned number = serial - grid.first_serial;
-  return triple("block", position(number, g)) + ", " + triple("thread", position(rank, b));
+  const Member* member = grid.family->find(serial);
+  const std::string in = member == grid.member ? "" : std::string(member->kernel) + ", ";
+  return in + triple("block", position(serial - member->first_serial, member->grid)) + ", " +
+         triple("thread", position(rank, member->block));
 }
 
-/// The common cases of ordered(): nothing recorded, an earlier launch, the same thread, a barrier.
+namespace {
+
+/// The common cases of ordered(): nothing recorded, an earlier launch of the host, the same thread,
+/// a barrier.
 inline bool surely_ordered(const Record& record, const Thread& thread, const Block& block) {
-  if (record.serial != block.serial) return record.serial < block.grid->first_serial;
+  if (record.serial != block.serial) return record.serial < block.grid->family_serial;
   return record.time < block.barrier_time || record.rank == thread.rank;
 }
 
@@ -131,14 +138,16 @@ __attribute__((noinline, cold)) void report(const Thread& thread, std::uintptr_t
   const Grid& grid = *thread.block->grid;
   const bool race = verdict == Verdict::race || verdict == Verdict::other_turn;
   const char* const kind_of_finding = race ? "race" : "order";
+  const bool same_grid = before.serial >= grid.first_serial;
   note_culprit(kind_of_finding, address, 1, kind,
-               static_cast<int>(before.serial - grid.first_serial), before.rank);
+               same_grid ? static_cast<int>(before.serial - grid.first_serial) : -1, before.rank);
   find(kind_of_finding, *thread.block->grid,
        place_of(*thread.block, address) + ": " + name_of(grid, before.serial, before.rank) + " " +
            did(before, wrote) + " it at " + source_line(before.pc).text() + ", " +
            simt::name_of(thread) + " " + does(kind) + " it at " + source_line(pc).text() + ", " +
            why(verdict, loaded_at,
-               (before.atomic && kind == Access::load) || (!wrote && kind == Access::atomic)),
+               (before.atomic && kind == Access::load) || (!wrote && kind == Access::atomic)) +
+           (race ? what_orders(grid, before.serial) : ""),
        before.pc, pc);
 }
 

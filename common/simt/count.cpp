@@ -7,10 +7,10 @@
 // so that branches join at a higher address, so lanes that diverged meet again at the join. What
 // the lanes of one step do together is one warp instruction: one request.
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <map>
 
+#include "dynamic.hpp"
 #include "engine.hpp"
 #include "findings.hpp"
 #include "trace.hpp"
@@ -296,7 +296,7 @@ class Matcher {
 };
 
 struct KernelTotal {
-  std::uint64_t launches = 0, blocks = 0, threads = 0;
+  std::uint64_t launches = 0, by_kernels = 0, blocks = 0, threads = 0;
   Counters counters;
 };
 std::mutex totals_mutex;
@@ -326,6 +326,7 @@ KernelCount count_of(const std::string& name, const KernelTotal& total) {
   KernelCount count;
   count.kernel = name;
   count.launches = total.launches;
+  count.by_kernels = total.by_kernels;
   count.blocks = total.blocks;
   count.threads = total.threads;
   count.barriers = total.counters.barriers;
@@ -404,6 +405,7 @@ void count_launch(const Grid& grid) {
   const std::lock_guard<std::mutex> lock(totals_mutex);
   KernelTotal& total = totals[grid.launch.kernel];
   ++total.launches;
+  if (grid.member->knew) ++total.by_kernels;
   total.blocks += grid.blocks;
   total.threads += std::uint64_t{grid.blocks} * grid.threads;
 }

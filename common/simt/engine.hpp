@@ -160,34 +160,31 @@ struct Gang {
   std::size_t cursor = 0;
   unsigned live = 0;
   Meeting meeting;  ///< all of them
-  std::unordered_map<std::uint32_t, std::uint32_t>
-      knows;  ///< by the last barrier of all: serial, time
+  MetBlocks knows;  ///< by the last barrier of all
 
   Thread* pick();
 };
 
-struct Child {
-  Launch launch;
-  Body body;
-};
-
 struct Counters;
+struct Family;
+struct Member;
 
 struct Grid {
   Launch launch;
   Body body;
-  unsigned depth = 0;  ///< of kernels that launched kernels
+  Family* family = nullptr;  ///< see dynamic.hpp
+  Member* member = nullptr;
+  Flags* flags = nullptr;  ///< of the family
   unsigned blocks = 0, threads = 0;
   std::size_t shared_most = 0;  ///< bytes of a block, dynamic and not
   std::uint32_t first_serial = 0;
+  std::uint32_t family_serial = 0;  ///< blocks below it ended before the host's launch
   std::uint64_t number = 0;
   std::uint8_t tag = 0;  ///< launch_tag(number)
   std::atomic<bool> failed{false};
   std::mutex mutex;     ///< of what follows
   std::string refused;  ///< why CUDA would not have launched it, if a block found out
-  std::vector<Child> children, tail;
-  std::unordered_map<std::uintptr_t, Published> published;
-  std::atomic<bool> any_published{false}, any_proxy_fence{false};
+  std::atomic<bool> any_proxy_fence{false};
   std::shared_ptr<LaunchTrace> trace;
 };
 
@@ -301,6 +298,8 @@ void settle(Thread& thread);
 void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                 ProgramCounter pc);
 std::string name_of(const Thread& thread);  ///< "block (1,0,0), thread (32,0,0)"
+/// The same, with the kernel where it is another grid's.
+std::string name_of(const Grid& grid, std::uint32_t serial, unsigned rank);
 
 // ---- order.cpp ----
 

@@ -10,9 +10,10 @@
 namespace simt {
 
 /// CUDA's errors, by number: the engine includes nothing of the runtime's API.
-constexpr int error_invalid_value = 1, error_invalid_configuration = 9, error_pending_launches = 69,
-              error_illegal_address = 700, error_timeout = 702, error_misaligned = 716,
-              error_launch_failure = 719, error_cooperative = 720;
+constexpr int error_invalid_value = 1, error_invalid_configuration = 9, error_launch_depth = 65,
+              error_pending_launches = 69, error_invalid_handle = 400, error_illegal_address = 700,
+              error_timeout = 702, error_misaligned = 716, error_launch_failure = 719,
+              error_cooperative = 720;
 
 /// The device that the backend pretends to be.
 struct Limits {
@@ -25,6 +26,8 @@ struct Limits {
 const Limits& limits();
 /// What malloc and new in kernels share.
 std::size_t device_heap_bytes();
+/// Launches by kernels that may wait at once.
+std::size_t pending_launch_limit();
 /// A whole number from the environment; ends the program with a line if it is anything else.
 std::size_t number_from(const char* variable, std::size_t least, std::size_t most,
                         std::size_t otherwise);
@@ -40,8 +43,17 @@ std::size_t shared_in_all(const char* kernel);
 void launch_refused(int cuda_error, const std::string& what = "");
 /// At exit: errors that nobody asked for.
 void report_unexamined();
-/// Sets this OS thread's last error; returns the one before.
-int exchange_last_error(int cuda_error);
+const char* error_name(int cuda_error);
+/// The last error of the running CUDA thread. Who reads it has asked about its refused launches.
+void set_error_in_kernel(int cuda_error);
+int error_in_kernel(bool forget);
+/// A number of the grid that the calling CUDA thread belongs to; 0: the host calls.
+std::uint64_t running_grid();
+/// A stream that somebody made: its number, and the running_grid() that made it. 0, 0: none.
+struct StreamOf {
+  std::uint64_t number = 0, grid = 0;
+};
+StreamOf find_stream(cudaStream_t stream);
 /// A kernel that went wrong: reported by the next call that waits, and by every call from then on.
 void kernel_failed(int cuda_error);
 /// The error that sticks, or 0: later launches do nothing.

@@ -13,7 +13,7 @@ namespace simt {
 struct Finding {
   /// "race", "bounds", "uninitialised", "barrier", "mask", "deadlock", "spin", "lifetime",
   /// "misaligned", "host memory", "stack", "division", "order",
-  /// "host access"
+  /// "host access", "launch", "unchecked"
   std::string kind;
   std::string kernel;
   std::string text;  ///< one line: kernel, block, thread, source line, of both sides
@@ -54,6 +54,7 @@ struct LineCount {
 struct KernelCount {
   std::string kernel;
   std::uint64_t launches = 0, blocks = 0, threads = 0;
+  std::uint64_t by_kernels = 0;  ///< of the launches
   std::uint64_t barriers = 0;    ///< __syncthreads and its kin, counted per warp
   std::uint64_t warp_steps = 0;  ///< basic blocks that warps executed
   std::uint64_t lane_steps = 0;  ///< the same, times the lanes active in each

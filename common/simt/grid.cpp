@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "dynamic.hpp"
 #include "engine.hpp"
 #include "errors.hpp"
 #include "findings.hpp"
@@ -21,8 +22,6 @@
 
 namespace simt {
 namespace {
-
-constexpr unsigned largest_depth = 24;  // of nested launches, as CUDA has it
 
 // ---- SIMT_ORDER ----
 
@@ -206,16 +205,14 @@ void run_gang(Worker& worker, Grid& grid, const unsigned* numbers, unsigned bloc
   if (grid.trace) begin_block_traces(gang);
   run_threads_of(gang);
   if (grid.trace) end_block_traces(gang);
+  if (grid.member->knew && checking) keep_learned(gang);
   close_shared_memory(gang);
   if (grid.failed) drop_fibers(worker);
 }
 
 // ---- Grids ----
 
-struct Refusal {
-  int error = 0;  ///< 0: CUDA would launch it
-  std::string why;
-};
+}  // namespace
 
 Refusal refusal(const Launch& l) {
   const auto volume = [](const dim3& d) { return std::uint64_t{d.x} * d.y * d.z; };
@@ -241,6 +238,8 @@ Refusal refusal(const Launch& l) {
   }
   return {};
 }
+
+namespace {
 
 /// What is said at exit of a launch that nobody asked about.
 std::string refused_text(const Launch& l, const std::string& why) {
@@ -304,63 +303,71 @@ void run_blocks(Grid& grid) {
   run_on_workers(workers, work);
 }
 
-void run_grid(const Launch& launch, Body body, unsigned depth) {
-  const Refusal refused = refusal(launch);
-  if (refused.error != 0 || sticky_error() != 0) {
-    if (refused.error != 0) {
-      const bool told = depth == 0 && sticky_error() == 0;  // else it follows from another error
-      launch_refused(refused.error, told ? refused_text(launch, refused.why) : "");
-    }
-    body.destroy(body.arguments);
-    return;
-  }
+}  // namespace
+
+void run_grid(Family& family, Member& member, const Launch& launch, Body body) {
   static std::atomic<std::uint32_t> next_serial{1};
   static std::atomic<std::uint64_t> next_number{0};
   Grid grid;
   grid.launch = launch;
   grid.body = body;
-  grid.depth = depth;
+  grid.family = &family;
+  grid.member = &member;
+  grid.flags = &family.flags;
   grid.shared_most = shared_in_all(launch.kernel);
   grid.blocks = launch.grid.x * launch.grid.y * launch.grid.z;
   grid.threads = launch.block.x * launch.block.y * launch.block.z;
   grid.first_serial = next_serial.fetch_add(grid.blocks);
   grid.number = next_number++;
   grid.tag = launch_tag(grid.number);
+  member.kernel = launch.kernel;
+  member.grid = launch.grid;
+  member.block = launch.block;
+  member.first_serial = grid.first_serial;
+  member.blocks = grid.blocks;
+  grid.family_serial = family.root.first_serial;
   if (counting) count_launch(grid);
   if (counting && tracing) begin_launch_trace(grid);
-  const int error_before = exchange_last_error(0);  // what kernels do to theirs is not the host's
   run_blocks(grid);
-  exchange_last_error(error_before);
+  if (!family.errors.empty()) report_refused_launches(grid);
   if (!grid.refused.empty()) {
-    launch_refused(error_invalid_value, depth > 0 ? "" : refused_text(launch, grid.refused));
+    const std::string why = refused_text(launch, grid.refused);
+    if (member.knew) {
+      find("unchecked", grid, why + " (cudaErrorInvalidValue)", counter_of(launch.caller), 0);
+    } else {
+      launch_refused(error_invalid_value, why);
+    }
   }
   body.destroy(body.arguments);
-  // Kernels that this one launched: as late as CUDA allows, when all of its blocks have ended.
-  for (Child& child : grid.children) run_grid(child.launch, child.body, depth + 1);
-  for (Child& child : grid.tail) run_grid(child.launch, child.body, depth);
 }
 
-}  // namespace
+std::size_t choose(std::size_t n, std::uint64_t salt) {
+  const auto& asked = the_order();
+  if (asked.kind == asked.forward || n == 1) return 0;
+  if (asked.kind == asked.reverse) return n - 1;
+  std::mt19937_64 random(asked.seed * 0x9E3779B97F4A7C15u + salt);
+  return random() % n;
+}
 
 void launch_body(const Launch& launch, Body body) {
   if (Thread* thread = current_thread) {
-    Grid& grid = *thread->block->grid;
-    if (const int refused =
-            grid.depth >= largest_depth ? error_pending_launches : refusal(launch).error) {
-      launch_refused(refused);
-      body.destroy(body.arguments);
-      return;
-    }
-    const bool tail = reinterpret_cast<std::uintptr_t>(launch.stream) == 3;  // cudaStreamTailLaunch
-    const std::lock_guard<std::mutex> lock(grid.mutex);
-    (tail ? grid.tail : grid.children).push_back({launch, body});
+    launch_in_kernel(*thread, launch, body);
     return;
   }
   static std::mutex one_at_a_time;  // host threads take turns
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   set_up_memory();
   set_up_checks();
-  run_grid(launch, body, 0);
+  const Refusal refused = refusal(launch);
+  if (refused.error == 0 && sticky_error() == 0) {
+    run_family(launch, body);
+    return;
+  }
+  if (refused.error != 0) {
+    const bool told = sticky_error() == 0;  // else it follows from another error
+    launch_refused(refused.error, told ? refused_text(launch, refused.why) : "");
+  }
+  body.destroy(body.arguments);
 }
 
 std::string order() { return the_order().text; }

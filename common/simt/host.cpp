@@ -101,8 +101,17 @@ cudaError_t waited() {
 }
 cudaError_t end(cudaError_t error) {
   if (const cudaError_t stuck = sticking()) return stuck;
-  if (error != cudaSuccess) last_error = error;
+  if (error != cudaSuccess) set_last_error(error);
   return error;
+}
+
+void not_in_kernels(const char* call) {
+  if (!in_kernel()) return;
+  const std::string what =
+      std::string(call) +
+      " in a kernel: not on the CPU backend, where what a kernel launches starts "
+      "after its end; what must come later goes into cudaStreamTailLaunch";
+  fail_kernel(cudaErrorNotSupported, what.c_str());
 }
 
 // ---- The device ----
@@ -229,11 +238,20 @@ void kernel_failed(int cuda_error) {
 }
 int sticky_error() { return kernel_error; }
 
-int exchange_last_error(int cuda_error) {
-  return std::exchange(last_error, static_cast<cudaError_t>(cuda_error));
+const char* error_name(int cuda_error) {
+  return cudaGetErrorName(static_cast<cudaError_t>(cuda_error));
 }
-cudaError_t take_last_error() { return std::exchange(last_error, cudaSuccess); }
-void set_last_error(cudaError_t error) { last_error = error; }
+cudaError_t take_last_error() {
+  if (in_kernel()) return static_cast<cudaError_t>(error_in_kernel(true));
+  return std::exchange(last_error, cudaSuccess);
+}
+void set_last_error(cudaError_t error) {
+  if (!in_kernel()) {
+    last_error = error;
+  } else if (error != cudaSuccess) {
+    set_error_in_kernel(error);
+  }
+}
 
 }  // namespace simt
 
@@ -263,9 +281,11 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 cudaError_t cudaGetLastError() {
   const cudaError_t error = take_last_error();
+  if (in_kernel()) return error;
   return examined(sticking() != cudaSuccess ? sticking() : error);
 }
 cudaError_t cudaPeekAtLastError() {
+  if (in_kernel()) return static_cast<cudaError_t>(error_in_kernel(false));
   return examined(sticking() != cudaSuccess ? sticking() : last_error);
 }
 
@@ -349,13 +369,19 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->clusterLaunch = attribute_of(cudaDevAttrClusterLaunch);
   return end(cudaSuccess);
 }
-cudaError_t cudaDeviceSynchronize() { return end(waited()); }
+cudaError_t cudaDeviceSynchronize() {
+  not_in_kernels("cudaDeviceSynchronize()");
+  return end(waited());
+}
 cudaError_t cudaDeviceReset() { return end(waited()); }
 
 namespace {
 std::size_t limit_values[] = {1 << 10, 1 << 20, 8 << 20, 2, 2048, 128, 0};
 }
 std::size_t simt::device_heap_bytes() { return limit_values[cudaLimitMallocHeapSize]; }
+std::size_t simt::pending_launch_limit() {
+  return limit_values[cudaLimitDevRuntimePendingLaunchCount];
+}
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   if (limit > cudaLimitPersistingL2CacheSize) return end(cudaErrorUnsupportedLimit);
   limit_values[limit] = value;

@@ -20,6 +20,9 @@ cudaError_t end(cudaError_t error);
 /// the last error and the program ends with 0.
 cudaError_t end_call(cudaError_t error, const char* call, const void* return_address);
 
+/// Ends the kernel with a line, if one makes this call: the backend has it for the host alone.
+void not_in_kernels(const char* call);
+
 bool is_device_number(int device);
 cudaError_t check_stream(cudaStream_t stream);
 

@@ -260,6 +260,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+  not_in_kernels("cudaMemcpyAsync()");
   if (const cudaError_t error = check_stream(stream)) return end(error);
   return end_call(copy_rows(to, bytes, from, bytes, bytes, 1, kind), "cudaMemcpyAsync",
                   __builtin_return_address(0));
@@ -273,6 +274,7 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width, std::size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream) {
+  not_in_kernels("cudaMemcpy2DAsync()");
   if (const cudaError_t error = check_stream(stream)) return end(error);
   return end_call(copy_rows(to, to_pitch, from, from_pitch, width, height, kind),
                   "cudaMemcpy2DAsync", __builtin_return_address(0));
@@ -312,6 +314,7 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) {
   return end_call(copy_box(copy), "cudaMemcpy3D", __builtin_return_address(0));
 }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream) {
+  not_in_kernels("cudaMemcpy3DAsync()");
   if (const cudaError_t error = check_stream(stream)) return end(error);
   return end_call(copy_box(copy), "cudaMemcpy3DAsync", __builtin_return_address(0));
 }
@@ -327,6 +330,7 @@ cudaError_t cudaMemset(void* address, int value, std::size_t bytes) {
                   __builtin_return_address(0));
 }
 cudaError_t cudaMemsetAsync(void* address, int value, std::size_t bytes, cudaStream_t stream) {
+  not_in_kernels("cudaMemsetAsync()");
   if (const cudaError_t error = check_stream(stream)) return end(error);
   return end_call(set_rows(address, bytes, value, bytes, 1), "cudaMemsetAsync",
                   __builtin_return_address(0));
@@ -338,6 +342,7 @@ cudaError_t cudaMemset2D(void* address, std::size_t pitch, int value, std::size_
 }
 cudaError_t cudaMemset2DAsync(void* address, std::size_t pitch, int value, std::size_t width,
                               std::size_t height, cudaStream_t stream) {
+  not_in_kernels("cudaMemset2DAsync()");
   if (const cudaError_t error = check_stream(stream)) return end(error);
   return end_call(set_rows(address, pitch, value, width, height), "cudaMemset2DAsync",
                   __builtin_return_address(0));

@@ -14,6 +14,7 @@
 struct CUstream_st {
   unsigned flags = 0;
   int priority = 0;
+  simt::StreamOf identity = {};  ///< of one that a kernel made
 };
 struct CUevent_st {
   unsigned flags = 0;
@@ -56,6 +57,11 @@ cudaError_t check_stream(cudaStream_t stream) {
   return is_built_in(stream) ? cudaSuccess : check_event(reinterpret_cast<cudaEvent_t>(stream));
 }
 
+StreamOf find_stream(cudaStream_t stream) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  return handles.count(stream) == 0 ? StreamOf{} : stream->identity;
+}
+
 namespace {
 
 cudaError_t check_both(cudaStream_t stream, cudaEvent_t event) {
@@ -82,12 +88,14 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return end(make_handle(stream, CUstream_st{}));
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  if (flags > cudaStreamNonBlocking) return end(cudaErrorInvalidValue);
-  return end(make_handle(stream, CUstream_st{flags, 0}));
+  static std::atomic<std::uint64_t> next{0};
+  const bool right = in_kernel() ? flags == cudaStreamNonBlocking : flags <= cudaStreamNonBlocking;
+  if (!right) return end(cudaErrorInvalidValue);
+  return end(make_handle(stream, CUstream_st{flags, 0, {++next, running_grid()}}));
 }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   if (flags > cudaStreamNonBlocking) return end(cudaErrorInvalidValue);
-  return end(make_handle(stream, CUstream_st{flags, std::clamp(priority, -5, 0)}));
+  return end(make_handle(stream, CUstream_st{flags, std::clamp(priority, -5, 0), {}}));
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return end(destroy_handle(stream)); }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -99,6 +107,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return end(check_stream(stream));
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  not_in_kernels("cudaStreamWaitEvent()");
   return end(check_both(stream, event));
 }
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
@@ -137,6 +146,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return end(destroy_handle(event)); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  not_in_kernels("cudaEventRecord()");
   if (const cudaError_t error = check_both(stream, event)) return end(error);
   event->recorded = true;
   event->when = std::chrono::steady_clock::now();

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "dynamic.hpp"
 #include "engine.hpp"
 
 namespace simt {
@@ -30,12 +31,12 @@ void publish(Thread& thread, const volatile void* address, std::uint32_t inside,
              std::uint32_t time) {
   const Unobserved unobserved;
   Block& block = *thread.block;
-  Grid& grid = *block.grid;
-  const std::lock_guard<std::mutex> lock(grid.mutex);
-  Published& p = grid.published[reinterpret_cast<std::uintptr_t>(address)];
+  Flags& flags = *block.grid->flags;
+  const std::lock_guard<std::mutex> lock(flags.mutex);
+  Published& p = flags.published[reinterpret_cast<std::uintptr_t>(address)];
   p.inside[block.serial].join({inside, inside, 0});
   ++p.updates;
-  grid.any_published = true;
+  flags.any = true;
   if (time == 0) return;
   p.blocks[block.serial].join({time, time, 0});
   for (const auto& [serial, known] : block.knows) p.blocks[serial].join(known);
@@ -48,10 +49,10 @@ enum class Scope : std::uint8_t { nobody, block, all };
 void learn(Thread& thread, std::uintptr_t address, Scope scope, ProgramCounter pc) {
   const Unobserved unobserved;
   Block& block = *thread.block;
-  Grid& grid = *block.grid;
-  const std::lock_guard<std::mutex> lock(grid.mutex);
-  const auto found = grid.published.find(address);
-  if (found == grid.published.end()) return;
+  Flags& flags = *block.grid->flags;
+  const std::lock_guard<std::mutex> lock(flags.mutex);
+  const auto found = flags.published.find(address);
+  if (found == flags.published.end()) return;
   if (found->second.all) block.knows_all = true;
   found->second.seen[block.serial] = found->second.updates;
   Known& acquired = block.warps[thread.warp].acquired;
@@ -71,7 +72,7 @@ void learn(Thread& thread, std::uintptr_t address, Scope scope, ProgramCounter p
 }
 
 bool nothing_published(const Thread* thread) {
-  return thread == nullptr || !checking || !thread->block->grid->any_published;
+  return thread == nullptr || !checking || !thread->block->grid->flags->any;
 }
 
 /// A strong load whose acquire, if there is one, is still to come.
@@ -100,39 +101,94 @@ void acquire_loaded(Thread& thread, bool block_only) {
   if (!block_only) thread.loaded.clear();
 }
 
+/// How something at `time` lies to what is known.
+inline Ordered compare(std::uint32_t time, const Known& what, ProgramCounter* loaded_at) {
+  if (time < what.strictly) return Ordered::yes;
+  if (time >= what.loosely) return Ordered::no;
+  *loaded_at = what.loaded_at;
+  return Ordered::loosely;
+}
+
+/// What a thread of warp `mine` knows of one of its block. `lanes`: what it knows of single lanes
+/// of its warp; null: nothing.
+inline Ordered known_in_block(const Known& acquired, std::uint32_t warp_known,
+                              const std::uint32_t* lanes, unsigned mine, std::uint32_t time,
+                              unsigned rank, ProgramCounter* loaded_at) {
+  const Ordered result = compare(time, acquired, loaded_at);
+  if (result == Ordered::yes || rank / 32 != mine) return result;
+  if (lanes != nullptr && time < lanes[rank % 32]) return Ordered::yes;
+  return time < warp_known ? Ordered::yes : result;
+}
+
+/// What it knows of other blocks; most often nothing was told.
+inline Ordered known_of_others(const MetBlocks& met, const KnownBlocks& blocks, bool all,
+                               std::uint32_t serial, std::uint32_t time,
+                               ProgramCounter* loaded_at) {
+  if (all) return Ordered::yes;
+  if (met.empty() && blocks.empty()) return Ordered::no;
+  const auto at_barrier = met.find(serial);
+  if (at_barrier != met.end() && time < at_barrier->second) return Ordered::yes;
+  return known_of_block(blocks, serial, time, loaded_at);
+}
+
 }  // namespace
+
+Ordered known_of_block(const KnownBlocks& blocks, std::uint32_t serial, std::uint32_t time,
+                       ProgramCounter* loaded_at) {
+  const auto found = blocks.find(serial);
+  return found == blocks.end() ? Ordered::no : compare(time, found->second, loaded_at);
+}
 
 Ordered order_known(const Thread& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
                     ProgramCounter* loaded_at) {
   const Block& block = *thread.block;
-  Ordered result = Ordered::no;
-  const auto by = [&](const Known& what) {
-    if (time < what.strictly) return true;
-    if (time < what.loosely) {
-      result = Ordered::loosely;
-      *loaded_at = what.loaded_at;
-    }
-    return false;
-  };
   if (serial == block.serial) {
     const Warp& warp = block.warps[thread.warp];
-    if (by(warp.acquired)) return Ordered::yes;
-    if (rank / 32 != thread.warp) return result;
-    const bool met = warp.lane_knows && time < warp.lane_knows[thread.lane * 32u + rank % 32];
-    return met || time < warp.known ? Ordered::yes : result;
+    const std::uint32_t* lanes = warp.lane_knows ? &warp.lane_knows[thread.lane * 32u] : nullptr;
+    return known_in_block(warp.acquired, warp.known, lanes, thread.warp, time, rank, loaded_at);
   }
-  if (block.knows_all) return Ordered::yes;
-  const auto at_barrier = block.gang->knows.find(serial);
-  if (at_barrier != block.gang->knows.end() && time < at_barrier->second) return Ordered::yes;
-  const auto other = block.knows.find(serial);
-  return other != block.knows.end() && by(other->second) ? Ordered::yes : result;
+  const Ordered result =
+      known_of_others(block.gang->knows, block.knows, block.knows_all, serial, time, loaded_at);
+  if (result == Ordered::yes || serial >= block.grid->first_serial) return result;
+  return std::max(result, order_in_family(*block.grid, serial, time, rank, loaded_at));
+}
+
+std::unique_ptr<Knowledge> knowledge_of(Thread& thread) {
+  Block& block = *thread.block;
+  const Warp& warp = block.warps[thread.warp];
+  auto knowledge = std::make_unique<Knowledge>();
+  knowledge->serial = block.serial;
+  knowledge->rank = thread.rank;
+  knowledge->time = ++block.time;
+  knowledge->barrier_time = block.barrier_time;
+  knowledge->warp_known = warp.known;
+  if (warp.lane_knows) {
+    const std::uint32_t* lanes = &warp.lane_knows[thread.lane * 32u];
+    knowledge->lanes.assign(lanes, lanes + 32);
+  }
+  knowledge->acquired = warp.acquired;
+  knowledge->met = block.gang->knows;
+  knowledge->blocks = block.knows;
+  knowledge->all = block.knows_all;
+  return knowledge;
+}
+
+Ordered known_to(const Knowledge& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
+                 ProgramCounter* loaded_at) {
+  if (serial != thread.serial) {
+    return known_of_others(thread.met, thread.blocks, thread.all, serial, time, loaded_at);
+  }
+  if (time < (rank == thread.rank ? thread.time : thread.barrier_time)) return Ordered::yes;
+  const std::uint32_t* lanes = thread.lanes.empty() ? nullptr : thread.lanes.data();
+  return known_in_block(thread.acquired, thread.warp_known, lanes, thread.rank / 32, time, rank,
+                        loaded_at);
 }
 
 bool saw_all_updates(const Thread& thread, std::uintptr_t address) {
-  Grid& grid = *thread.block->grid;
-  const std::lock_guard<std::mutex> lock(grid.mutex);
-  const auto found = grid.published.find(address);
-  if (found == grid.published.end()) return false;
+  Flags& flags = *thread.block->grid->flags;
+  const std::lock_guard<std::mutex> lock(flags.mutex);
+  const auto found = flags.published.find(address);
+  if (found == flags.published.end()) return false;
   const auto mine = found->second.seen.find(thread.block->serial);
   return mine != found->second.seen.end() && mine->second == found->second.updates;
 }

@@ -4,7 +4,10 @@
 /// threads did. For the race checks.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +31,8 @@ struct Known {
   }
 };
 using KnownBlocks = std::unordered_map<std::uint32_t, Known>;  ///< by the block's serial number
+/// The same by a barrier of a cluster or grid: serial number and time.
+using MetBlocks = std::unordered_map<std::uint32_t, std::uint32_t>;
 
 /// What a strong store published, for strong loads of the same address.
 struct Published {
@@ -36,6 +41,13 @@ struct Published {
   bool all = false;           ///< too many to keep apart
   std::uint64_t updates = 0;  ///< of the address itself
   std::unordered_map<std::uint32_t, std::uint64_t> seen;  ///< by which block, how many of them
+};
+
+/// All that was published in a launch of the host and what it led to.
+struct Flags {
+  std::mutex mutex;
+  std::unordered_map<std::uintptr_t, Published> published;  ///< by address
+  std::atomic<bool> any{false};
 };
 
 /// A strong load that no acquire has come with yet.
@@ -55,8 +67,30 @@ struct ProxyFence {
 
 enum class Ordered : std::uint8_t { no, loosely, yes };
 
+/// What a thread knew when it launched a kernel. Compare Block and Warp.
+struct Knowledge {
+  std::uint32_t serial = 0;  ///< of its block
+  unsigned rank = 0;
+  std::uint32_t time = 0, barrier_time = 0;  ///< of its block
+  std::uint32_t warp_known = 0;
+  std::vector<std::uint32_t> lanes;  ///< what it knew of each lane of its warp; or empty
+  Known acquired;
+  MetBlocks met;
+  KnownBlocks blocks;
+  bool all = false;
+};
+/// Takes down what `thread` knows, and moves its block's time on: what it does now comes later.
+std::unique_ptr<Knowledge> knowledge_of(Thread& thread);
+/// Did the thread know of what another did, at that time of its block?
+Ordered known_to(const Knowledge& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
+                 ProgramCounter* loaded_at);
+/// The same of what somebody knows of other blocks.
+Ordered known_of_block(const KnownBlocks& blocks, std::uint32_t serial, std::uint32_t time,
+                       ProgramCounter* loaded_at);
+
 /// Is what a thread did, at that time of its block, ordered before what `thread` does now? For
-/// threads that are neither the same nor of an earlier launch. `loaded_at`: see Known, if loosely.
+/// threads that are neither the same nor of an earlier launch of the host. `loaded_at`: see Known,
+/// if loosely.
 Ordered order_known(const Thread& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
                     ProgramCounter* loaded_at);
 

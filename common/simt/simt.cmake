@@ -31,7 +31,7 @@ function(simt_add_library)
   find_package(Threads REQUIRED)
 
   set(sources "")
-  foreach(name engine grid worker memory async check check_address order findings count count_table
+  foreach(name engine grid dynamic worker memory async check check_address order findings count count_table
       trace trace_file hooks source_line host host_memory host_streams host_kernels device_functions
       device_heap)
     if(EXISTS "${here}/${name}.cpp")

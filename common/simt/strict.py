@@ -25,6 +25,16 @@ STANDARD = set("accumulate adjacent_difference all_of any_of copy copy_if copy_n
                "rotate sample search shuffle sort stable_sort swap swap_ranges transform unique visit apply "
                "inclusive_scan exclusive_scan transform_reduce distance advance begin end size data".split())
 DEVICE_ONLY = r"__sync(?:threads|warp)\w*|__threadfence\w*|__(?:shfl|ballot|all|any|match|reduce)\w*_sync|__activemask"
+# Calls of the runtime that kernels do not have, and what they do instead.
+HOST_CALLS = {
+    **dict.fromkeys(["cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaStreamQuery",
+                     "cudaEventQuery"], "a kernel cannot wait for what it launches: launch what comes after it into "
+                    "cudaStreamTailLaunch"),
+    **dict.fromkeys(["cudaStreamCreate", "cudaStreamCreateWithPriority"],
+                    "call cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)"),
+    **dict.fromkeys(["cudaMemcpy", "cudaMemset", "cudaMallocManaged", "cudaMallocHost", "cudaHostAlloc",
+                     "cudaDeviceSetLimit", "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol", "cudaEventCreate",
+                     "cudaEventElapsedTime"], "call it on the host")}
 LIMIT = 48 * 1024
 BYTES = {"bool": 1, "char": 1, "unsigned char": 1, "signed char": 1, "short": 2, "unsigned short": 2, "int": 4,
          "unsigned": 4, "unsigned int": 4, "float": 4, "long": 8, "unsigned long": 8, "long long": 8,
@@ -332,6 +342,8 @@ class Strict:
             if on_host and not marked and re.fullmatch(DEVICE_ONLY, name) and not self.job.functions.get(name):
                 self.refuse(f"'{name}' is for device code; '{caller.name}' is host code: write __global__ or "
                             "__device__ before it", at)
+            if on_device and name in HOST_CALLS and not self.job.functions.get(name):
+                self.refuse(f"'{name}' is a host function, called in device code; {HOST_CALLS[name]}", at)
             found = self.meant(name, qualifier, caller)
             if not found:
                 continue

@@ -298,7 +298,8 @@ void trace_finding(const char* kind, const Grid& grid, const std::string& text,
     found.thread = thread->rank;
     found.bytes = here.bytes;
     found.access = here.kind;
-    found.line = source_line(here.other_block < 0 ? first : second);
+    const ProgramCounter pc = second == 0 ? first : second;
+    found.line = source_line(pc);
     std::tie(found.memory, found.offset) = placed(kernel, block, here.address);
     if (here.other_block >= 0) {
       found.has_other = true;
@@ -306,7 +307,6 @@ void trace_finding(const char* kind, const Grid& grid, const std::string& text,
       found.other_thread = here.other;
       found.other_line = source_line(first);
     }
-    const ProgramCounter pc = here.other_block < 0 ? first : second;
     for (const Thread* lane : block.warps[thread->warp].lanes) {  // who was here before it
       if (lane == nullptr || lane == thread) continue;
       const auto event = std::find_if(lane->events.rbegin(), lane->events.rend(),

@@ -45,7 +45,7 @@ void trace_copy(const void* to, const void* from, std::size_t bytes, ProgramCoun
 // ---- What the checks found ----
 
 /// The access that is about to be reported as such a finding; `other`: the rank in its block of who
-/// came before, with the block's number in the grid, or -1.
+/// came before, with the block's number in the grid; -1 if nobody or somebody of another grid did.
 void note_culprit(const char* finding, std::uintptr_t address, std::size_t bytes, Access kind,
                   int other_block = -1, unsigned other = 0);
 void trace_finding(const char* kind, const Grid& grid, const std::string& text,

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -42,6 +43,14 @@ def versions(chapter: Path) -> List[Path]:
     return sorted(chapter.glob("[0-7][0-9]_*.cu"))
 
 
+def options(file: Path) -> List[str]:
+    """What the file's chapter has nvcc do for it beyond the ordinary: its DEVICE_LINK."""
+    declared = file.parent / "CMakeLists.txt"
+    text = declared.read_text(encoding="utf-8") if declared.exists() else ""
+    linked = re.search(r"\bDEVICE_LINK\b([^A-Z)]*)", text)
+    return ["-rdc=true"] if linked and file.stem in linked[1].split() else []
+
+
 @unittest.skipUnless(find_nvcc(), "no nvcc")
 class Neighbours(unittest.TestCase):
     def test_neighbouring_versions_differ(self) -> None:
@@ -61,7 +70,7 @@ class Neighbours(unittest.TestCase):
         for first in range(0, len(files), 2):
             running = [(file, folder / (file.stem + ".cubin")) for file in files[first:first + 2]]
             compilers = [subprocess.Popen([find_nvcc(), "-std=c++17", "-O3", "-cubin", "-arch=sm_90",
-                                           "-o", str(cubin), str(file)]) for file, cubin in running]
+                                           *options(file), "-o", str(cubin), str(file)]) for file, cubin in running]
             for (file, cubin), compiler in zip(running, compilers):
                 self.assertEqual(0, compiler.wait(), f"{file.name} does not compile")
                 code[file.name] = text_sections(cubin.read_bytes())

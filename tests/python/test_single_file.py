@@ -80,6 +80,9 @@ open(os.environ["CALLS"], "a").write("nvcc " + " ".join(words) + "\n")
 source = next(word for word in words if word.endswith(".cu"))
 if "mistake" in pathlib.Path(source).read_text():
     print("header.h(1): error: far away\n%s(3): error: expected a \";\"" % source); sys.exit(2)
+if "a child" in pathlib.Path(source).read_text() and "-rdc=true" not in words:
+    print(source + "(4): error: kernel launch from __device__ or __global__ functions requires "
+          "separate compilation mode"); sys.exit(2)
 print("%s(2): warning #177-D: never used\nother.h(1): warning: not ours" % source)
 program = pathlib.Path(words[words.index("-o") + 1])
 program.write_text("#!%s -IS\nimport sys\nprint('on a GPU', *sys.argv[1:]); sys.exit(5)\n"
@@ -218,6 +221,14 @@ class WithFakeTools(ScriptTest):
         self.assertNotIn("not ours", out)
         self.assertTrue(out.endswith("\non a GPU a b\n"), out)
         self.assertNotIn("finding", out)
+
+    def test_kernels_that_launch_kernels(self) -> None:
+        self.mine.write_text("a child\n")
+        out = self.run_script("chapters/run", "mine.cu", patch=GPU, code=5)
+        builds = [call for call in self.calls() if "mine.cu" in call]
+        self.assertEqual(2, len(builds), builds)
+        self.assertIn(" -lineinfo -rdc=true -gencode", builds[1])
+        self.assertNotIn("separate compilation", out)
 
     def test_mistake_on_a_gpu(self) -> None:
         self.mine.write_text("mistake\n")

@@ -42,6 +42,13 @@ REFUSED: List[Tuple[str, str, str]] = [
      "before it in line 1"),
     ("a barrier on the host", "void k(float* a) {\n  __syncthreads();\n}\n",
      "2: error: '__syncthreads' is for device code; 'k' is host code: write __global__ or __device__ before it"),
+    ("a kernel that waits", "__global__ void a() {}\n__global__ void b() {\n  a<<<1, 1>>>();\n"
+     "  cudaDeviceSynchronize();\n}\n",
+     "4: error: 'cudaDeviceSynchronize' is a host function, called in device code; a kernel cannot wait for what it "
+     "launches: launch what comes after it into cudaStreamTailLaunch"),
+    ("a stream of the host's kind", "__device__ void f() {\n  cudaStream_t s; cudaStreamCreate(&s);\n}\n",
+     "2: error: 'cudaStreamCreate' is a host function, called in device code; call "
+     "cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)"),
     ("too few arguments", ADD + "int main() { add<<<1, 1>>>(nullptr, nullptr, nullptr); }\n",
      "2: error: kernel 'add' takes 4 arguments, the launch gives 3; give what line 1 lists"),
     ("too many arguments for a template", "template <class T> __global__ void one(T* a) {}\n"
@@ -123,6 +130,10 @@ ACCEPTED: List[Tuple[str, str]] = [
     ("declared, then defined", "__global__ void k(int a, int b);\n__device__ int f(int);\n"
      "int main() { k<<<1, 1>>>(1, 2); }\n__global__ void k(int a, int b) { f(a); }\n"
      "__device__ int f(int x) { return x; }\n"),
+    ("launches by kernels", "__global__ void a(int* p) { if (p) *p = cudaGetLastError(); }\n"
+     "__global__ void b(int* p) {\n  cudaStream_t s;\n  cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);\n"
+     "  a<<<1, 1, 0, s>>>(p); a<<<1, 1, 0, cudaStreamFireAndForget>>>(p); a<<<1, 1, 0, cudaStreamTailLaunch>>>(p);\n"
+     "  cudaStreamDestroy(s);\n}\nint main() { b<<<1, 1>>>(nullptr); return cudaDeviceSynchronize(); }\n"),
     ("the most static shared memory", "__global__ void k(float* a) {\n  __shared__ float s[12288];\n"
      "  s[threadIdx.x] = 1; a[0] = s[1];\n}\n"),
 ]
@@ -235,13 +246,14 @@ class Strict(unittest.TestCase):
         cases = [(name, source, "-cuda", False) for name, source, _ in REFUSED]
         cases += [("static shared memory", TOO_MUCH[0], "-cubin", False)]
         cases += [(name, source, "-cuda", True) for name, source in ACCEPTED]
-        self.assertLessEqual(len(cases), 32)  # each takes a second
+        self.assertLessEqual(len(cases), 34)  # each takes a second
 
         def verdict(case: Tuple[str, str, str, bool]) -> Tuple[str, bool, bool, str]:
             name, source, how, wanted = case
             stem = re.sub(r"\W+", "_", name)
             (self.folder / f"{stem}.nv.cu").write_text(source)
-            code, said = self.call("nvcc", "-std=c++17", "-arch=sm_80", how, f"{stem}.nv.cu", "-o", f"{stem}.out")
+            link = ["-rdc=true"] if "by kernels" in name else []
+            code, said = self.call("nvcc", "-std=c++17", "-arch=sm_80", *link, how, f"{stem}.nv.cu", "-o", f"{stem}.out")
             return name, wanted, code == 0, said
 
         with ThreadPoolExecutor(2) as pool:

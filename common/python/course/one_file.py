@@ -22,7 +22,8 @@ PROJECT = ROOT / "common" / "cmake" / "single"
 REMEMBERED = 20  # files that stay built at a time
 FOUND = 66       # exit code of a program in which the CPU backend found something
 KINDS = ("race", "bounds", "misaligned", "host memory", "lifetime", "uninitialised", "barrier",
-         "mask", "deadlock", "spin", "stack", "division", "unchecked", "host access", "order")
+         "mask", "deadlock", "spin", "stack", "division", "launch", "unchecked",
+         "host access", "order")
 NEED_A_CHAPTER = {"exercise": "exercise", "hint": "hint", "solution": "solution", "demo": "demo",
                   "program": "program", "mutant": "break", "record": "record", "stamp": "stamp",
                   "label": "label"}
@@ -147,17 +148,21 @@ def gencode(arch: str) -> List[str]:
 
 
 def build_for_gpu(source: Source, choice: Choice) -> Path:
-    """One call of nvcc."""
+    """One call of nvcc; another one if it says that kernels which launch kernels need its option."""
     folder = BUILD / "files-cuda" / source.target
     program, log = folder / source.name, folder / "nvcc.log"
-    command = [machine.probe_nvcc().where, "-O3", "-std=c++17", "-lineinfo",
-               *gencode(choice.arch), source.typed, "-o", str(program)]
-    say(f"$ {' '.join(map(shlex.quote, ['nvcc', *command[1:-1], shown(program)]))}")
-    with build.locked(folder.parent):
-        folder.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", check=False)
-        log.write_text(done.stdout, encoding="utf-8")
+    first = [machine.probe_nvcc().where, "-O3", "-std=c++17", "-lineinfo"]
+    last = [*gencode(choice.arch), source.typed, "-o", str(program)]
+    for option in ([], ["-rdc=true"]):
+        command = [*first, *option, *last]
+        say(f"$ {' '.join(map(shlex.quote, ['nvcc', *command[1:-1], shown(program)]))}")
+        with build.locked(folder.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, errors="replace", check=False)
+            log.write_text(done.stdout, encoding="utf-8")
+        if not done.returncode or "requires separate compilation mode" not in done.stdout:
+            break
     if done.returncode:
         build.stop_if_full(done.stdout)
     show_compiler(source, done.stdout, log, done.returncode == 0)

@@ -101,15 +101,15 @@ TEST_F(Dynamic, tail_launch_waits_for_grandchildren) {
   expect_clean();
 }
 
-/// A step that launches the next one by its tail: n steps without the host. 24 levels are promised.
+/// A step that launches the next one by its tail: n steps without the host, on one level.
 __global__ void countdown(int* data, int n) {
   *data += n;
   if (n > 1) countdown<<<1, 1, 0, cudaStreamTailLaunch>>>(data, n - 1);
 }
 TEST_F(Dynamic, chain_of_tail_launches) {
   Array<int> data(1, 0);
-  countdown<<<1, 1>>>(data.get(), 100);
-  EXPECT_EQ(data.first(), 5050);
+  countdown<<<1, 1>>>(data.get(), 2000);
+  EXPECT_EQ(data.first(), 2001000);
   expect_clean();
 }
 
@@ -151,23 +151,75 @@ TEST_F(Dynamic, error_of_a_child) {
   Array<int> data(4, 0);
   parent_of_a_fault<<<1, 1>>>(data.get());
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
-  expect_finding("bounds", "child_out_of_bounds", {"api_dynamic.cu"});
+  expect_finding("bounds", "child_out_of_bounds", {"dynamic.cu"});
 }
 
-/// A pointer to the parent's shared memory is no use to a child.
-__global__ void read_pointer(const int* p, int* out) {
-  *out = *p;  // HERE parent's shared memory
+/// The tail launch finds what all children wrote that nothing else orders.
+__global__ void put(int* data, int i) { data[i] = i * i; }
+__global__ void total(const int* data, int n, int* out) {
+  for (int i = 0; i < n; ++i) *out += data[i];
 }
-__global__ void pass_shared(int* out) {
-  __shared__ int s;
-  s = 1;
-  read_pointer<<<1, 1>>>(&s, out);
+__global__ void squares_by_children(int* data, int n, int* out) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) put<<<1, 1, 0, cudaStreamFireAndForget>>>(data, i);
+  if (i == 0) total<<<1, 1, 0, cudaStreamTailLaunch>>>(data, n, out);
 }
-TEST_F(Dynamic, shared_memory_is_the_parents) {
-  Array<int> out(1, 0);
-  pass_shared<<<1, 1>>>(out.get());
-  expect_finding("lifetime|bounds", "read_pointer",
-                 {simt_test::here("api_dynamic.cu", "parent's shared memory")});
+TEST_F(Dynamic, tail_launch_sees_what_free_children_wrote) {
+  Array<int> data(100), out(1, 0);
+  squares_by_children<<<4, 32>>>(data.get(), 100, out.get());
+  EXPECT_EQ(out.first(), 328350);
+  expect_clean();
+}
+
+/// Launches of two threads into the block's stream are in order, and a tail launch of the first is
+/// over before the second.
+__global__ void set_by_tail(int* data, int value) {
+  if (value != 0) set_by_tail<<<1, 1, 0, cudaStreamTailLaunch>>>(data, 0);
+  *data = value == 0 ? *data + 1 : value;
+}
+__global__ void two_threads_one_stream(int* data) {
+  if (threadIdx.x == 40) set_by_tail<<<1, 1>>>(data, 5);
+  __syncthreads();
+  if (threadIdx.x == 0) multiply<<<1, 1>>>(data, 3);
+}
+TEST_F(Dynamic, one_stream_for_all_threads_of_a_block) {
+  Array<int> data(1, 0);
+  two_threads_one_stream<<<1, 64>>>(data.get());
+  EXPECT_EQ(data.first(), 18);
+  expect_clean();
+}
+
+__global__ void named_stream(int* data) {
+  cudaStream_t stream, other;
+  if (cudaStreamCreateWithFlags(&stream, cudaStreamDefault) != cudaErrorInvalidValue) return;
+  cudaGetLastError();
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  multiply<<<1, 1, 0, stream>>>(data, 3);
+  cudaStreamDestroy(stream);
+  cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);  // may get the same address
+  multiply<<<1, 1, 0, other>>>(data + 1, 4);
+  multiply<<<1, 1, 0, other>>>(data + 1, 5);
+  cudaStreamDestroy(other);
+}
+TEST_F(Dynamic, streams_made_in_a_kernel) {
+  Array<int> data(2, 2);
+  named_stream<<<1, 1>>>(data.get());
+  EXPECT_EQ(data.host(), (std::vector<int>{6, 40}));
+  expect_clean();
+}
+
+/// Which of two streams goes first is open: every order occurs.
+__global__ void two_streams(int* log, int* ticket) {
+  append<<<1, 1, 0, cudaStreamFireAndForget>>>(log, ticket, 0);
+  append<<<1, 1, 0, cudaStreamFireAndForget>>>(log, ticket, 1);
+}
+TEST_F(Dynamic, the_order_that_was_asked_for) {
+  Array<int> log(2, -1), ticket(1, 0);
+  two_streams<<<1, 1>>>(log.get(), ticket.get());
+  if (simt::order() == "forward" || simt::order() == "reverse") {
+    EXPECT_EQ(log.first(), simt::order() == "reverse");
+  }
+  expect_clean();
 }
 
 }  // namespace
