@@ -193,7 +193,7 @@ class Converter:
         )
         title = re.sub(r"(?<=\w):\s*\[[^]]*\]\([^)]*\)$", "", title)  # it stands below, as a link
         label = self.name if mark == "#" else f"{self.name}-{anchor}"
-        label = label.replace("index", "mainpage") if mark == "#" else label  # index.html
+        label = re.sub(r"\bindex\b", "mainpage", label) if mark == "#" else label  # index.html
         self.put(f"{mark} {convert_inline(plain(title), self.link)} {{#{label}}}")
 
     def block(self, slash: str) -> None:
