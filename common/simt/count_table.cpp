@@ -68,13 +68,13 @@ std::string heading(const KernelCount& kernel, const std::string& name) {
   char lanes[40];
   std::snprintf(lanes, sizeof lanes, "  %.1f lanes active per step, ",
                 static_cast<double>(kernel.lane_steps) / steps);
-  const std::string by_kernels =
-      kernel.by_kernels == 0 ? ""
-                             : ", " + std::to_string(kernel.by_kernels) + " of them by kernels";
-  return name + ": " + counted(kernel.launches, "launch", "es") + by_kernels + ", " +
-         counted(kernel.blocks, "block") + ", " + counted(kernel.threads, "thread") + "\n" + lanes +
-         counted(kernel.warp_steps, "warp-step") + ", " + counted(kernel.barriers, "barrier") +
-         " (per warp)\n";
+  const std::string by_kernels = kernel.by_kernels == 0 ? ""
+                                                        : "  " + std::to_string(kernel.by_kernels) +
+                                                              " of the launches by kernels\n";
+  return name + ": " + counted(kernel.launches, "launch", "es") + ", " +
+         counted(kernel.blocks, "block") + ", " + counted(kernel.threads, "thread") + "\n" +
+         by_kernels + lanes + counted(kernel.warp_steps, "warp-step") + ", " +
+         counted(kernel.barriers, "barrier") + " (per warp)\n";
 }
 
 /// A row; below it, with an arrow at "per request", what is to be said about it.

@@ -29,7 +29,7 @@ TEST(CountTable, EightyColumnsAndALegendOfWhatIsThere) {
     return simt::legend({global, shared, exact});
   };
   simt::KernelCount kernel{
-      "ns::" + std::string(60, 'k'), 1, 1u << 20, 1u << 28, 1u << 29, 1u << 29, 1u << 30, {}};
+      "ns::" + std::string(60, 'k'), 1, 1u << 20, 1u << 28, 1, 1u << 29, 1u << 29, 1u << 30, {}};
   const auto add = [&](simt::Space space, bool exact, const char* hint) {
     kernel.lines.push_back({"/at/04_coalesced_writes.cu", 20, space, "atomic", 16, 1u << 20,
                             1u << 25, 1u << 25, 1u << 25, 0, 0, exact, hint});
