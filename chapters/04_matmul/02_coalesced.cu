@@ -2,7 +2,7 @@
 //   row of C. Nothing else changes.
 // Predicts: all 32 lanes read the same element of A, 1 sector; their elements of B, and of C, are
 //   4 full sectors. Still two loads per multiplication and addition.
-// Still wrong: each element of A and B is loaded by 32 x 32 blocks' worth of threads. Next: 03.
+// Still wrong: each element of A is loaded by n threads, each of B by m. Next: 03.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -38,6 +38,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
   if (!operands::valid(a, b, c, m, n, k, lda, ldb, ldc)) return cudaErrorInvalidValue;
   if (m == 0 || n == 0) return cudaSuccess;
   if (alpha == 0) k = 0;
+  if (k == 0) alpha = 0;  // it may be no number
   const std::int64_t blocks = ((m - 1) / tile + 1) * ((n - 1) / tile + 1);
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
   multiply_matrices<<<static_cast<unsigned>(blocks), dim3(tile, tile), 0, stream>>>(

@@ -47,6 +47,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
   if (!operands::valid(a, b, c, m, n, k, lda, ldb, ldc)) return cudaErrorInvalidValue;
   if (m == 0 || n == 0) return cudaSuccess;
   if (alpha == 0) k = 0;
+  if (k == 0) alpha = 0;  // it may be no number
   const std::int64_t blocks = ((m - 1) / tile + 1) * ((n - 1) / tile + 1);
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
   multiply_matrices<<<static_cast<unsigned>(blocks), dim3(tile, tile), 0, stream>>>(

@@ -16,7 +16,7 @@ constexpr int tile_k = 8;                  // columns of A and rows of B at a ti
 constexpr int rows = 8, cols = 8;          // elements of C per thread, in groups of four
 constexpr int threads_m = tile_m / rows, threads_n = tile_n / cols;
 constexpr int block_size = threads_m * threads_n;
-constexpr int pad = 4;  // so that the four stores of a transposed float4 fall into other banks
+constexpr int pad = 4;  // so that lanes that store four rows apart do not meet in a bank
 static_assert(block_size * 4 == tile_m * tile_k && block_size * 4 == tile_k * tile_n, "one load");
 constexpr int gap_m = 4 * threads_m, gap_n = 4 * threads_n;  // from group to group
 
@@ -139,6 +139,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
   if (!operands::valid(a, b, c, m, n, k, lda, ldb, ldc)) return cudaErrorInvalidValue;
   if (m == 0 || n == 0) return cudaSuccess;
   if (alpha == 0) k = 0;
+  if (k == 0) alpha = 0;  // it may be no number
   const std::int64_t blocks = ((m - 1) / tile_m + 1) * ((n - 1) / tile_n + 1);
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
   const auto kernel =

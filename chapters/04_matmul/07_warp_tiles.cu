@@ -19,7 +19,7 @@ constexpr int lanes_m = 4, lanes_n = 8;    // the lanes of a warp, in rows and c
 constexpr int warp_m = lanes_m * rows, warp_n = lanes_n * cols;  // a warp's tile
 constexpr int warps_n = tile_n / warp_n;
 constexpr int block_size = tile_m / warp_m * warps_n * 32;
-constexpr int pad = 4;  // so that the four stores of a transposed float4 fall into other banks
+constexpr int pad = 4;  // so that lanes that store four rows apart do not meet in a bank
 static_assert(block_size * 4 == tile_m * tile_k && block_size * 4 == tile_k * tile_n, "one load");
 constexpr int gap_m = 4 * lanes_m, gap_n = 4 * lanes_n;  // from group to group
 
@@ -146,6 +146,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
   if (!operands::valid(a, b, c, m, n, k, lda, ldb, ldc)) return cudaErrorInvalidValue;
   if (m == 0 || n == 0) return cudaSuccess;
   if (alpha == 0) k = 0;
+  if (k == 0) alpha = 0;  // it may be no number
   const std::int64_t blocks = ((m - 1) / tile_m + 1) * ((n - 1) / tile_n + 1);
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
   const auto kernel =

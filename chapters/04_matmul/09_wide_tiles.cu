@@ -2,7 +2,7 @@
 //   under way while one is used.
 // Predicts: 6 loads from shared memory per 128 multiplications and additions instead of 4 per 64.
 //   128 sums leave room for one block per SM: fewer warps, more work in each.
-// Still wrong: fragments are loaded right before their use; small matrices have few tiles. See 80.
+// Still wrong: a barrier every 8 steps of k; small matrices have few tiles. See 80.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ constexpr int lanes_m = 4, lanes_n = 8;    // the lanes of a warp, in rows and c
 constexpr int warp_m = lanes_m * rows, warp_n = lanes_n * cols;  // a warp's tile
 constexpr int warps_n = tile_n / warp_n;
 constexpr int block_size = tile_m / warp_m * warps_n * 32;
-constexpr int pad = 4;     // so that four rows of A's tile, transposed, fall into other banks
+constexpr int pad = 4;     // so that the 8 columns x 4 rows that a warp copies fall into 32 banks
 constexpr int stages = 3;  // tiles of A and of B
 constexpr int gap_m = 4 * lanes_m, gap_n = 4 * lanes_n;  // from group to group
 
@@ -197,6 +197,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
   if (!operands::valid(a, b, c, m, n, k, lda, ldb, ldc)) return cudaErrorInvalidValue;
   if (m == 0 || n == 0) return cudaSuccess;
   if (alpha == 0) k = 0;
+  if (k == 0) alpha = 0;  // it may be no number
   const std::int64_t blocks = ((m - 1) / tile_m + 1) * ((n - 1) / tile_n + 1);
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
   const auto kernel =

@@ -19,7 +19,7 @@ namespace cg = cooperative_groups;
 constexpr int tile_k = 16;                               // columns of A and rows of B at a time
 constexpr int lanes_m = 4, lanes_n = 8;                  // the lanes of a warp, in rows and columns
 constexpr int gap_m = 4 * lanes_m, gap_n = 4 * lanes_n;  // from group of four to group of four
-constexpr int pad = 4;         // so that four rows of A's tile, transposed, fall into other banks
+constexpr int pad = 4;  // so that the 8 columns x 4 rows that a warp copies fall into 32 banks
 constexpr int most_parts = 8;  // blocks per tile of C: a cluster that every GPU with clusters takes
 
 /// A tile of C: its rows and columns, those of a thread, and how many tiles of A and B are under
@@ -278,8 +278,13 @@ cudaError_t launch(const Operands& of, int parts, cudaStream_t stream) {
   }
   const int bytes =
       parts > 1 && Tile::sums_bytes > Tile::copies_bytes ? Tile::sums_bytes : Tile::copies_bytes;
+  // The most that any launch of this kernel takes: host threads that launch it in different ways
+  // must not lower it for each other.
+  constexpr int most = Tile::sums_bytes > Tile::copies_bytes && !std::is_same<Tile, Large>::value
+                           ? Tile::sums_bytes
+                           : Tile::copies_bytes;
   const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
   if (error != cudaSuccess) return error;
   cudaLaunchAttribute cluster = {};
   cluster.id = cudaLaunchAttributeClusterDimension;
@@ -341,6 +346,7 @@ cudaError_t checked(Operands of, Body body) {
   }
   if (of.m == 0 || of.n == 0) return cudaSuccess;
   if (of.alpha == 0) of.k = 0;
+  if (of.k == 0) of.alpha = 0;  // it may be no number
   return body(of);
 }
 

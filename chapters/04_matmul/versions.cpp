@@ -52,11 +52,11 @@ Version product_row(const Listed& of) {
 Version record_row() {
   return product_row({"80_limit", "three tiles, split depth", limit::multiply})
       .needing(90)
-      .sharing(64 * 1024);
+      .sharing(74496);
 }
 
 Version method_row(const Listed& of) {
-  return product_row(of).in_file("80_limit").needing(90).sharing(64 * 1024);
+  return product_row(of).in_file("80_limit").needing(90).sharing(74496);
 }
 
 Version peer_row() {

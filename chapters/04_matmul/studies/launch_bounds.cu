@@ -79,6 +79,7 @@ cudaError_t launch(const float* a, const float* b, float* c, std::int64_t m, std
   if (!operands::valid(a, b, c, m, n, k, lda, ldb, ldc)) return cudaErrorInvalidValue;
   if (m == 0 || n == 0) return cudaSuccess;
   if (alpha == 0) k = 0;
+  if (k == 0) alpha = 0;  // it may be no number
   const std::int64_t blocks = ((m - 1) / tile_m + 1) * ((n - 1) / tile_n + 1);
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
   multiply_matrices<per_sm><<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(
