@@ -1,6 +1,4 @@
 """chapters/06_nbody/draw: snapshots read, parts told apart, pictures drawn, bad usage."""
-import importlib.machinery
-import importlib.util
 import os
 import struct
 import subprocess
@@ -11,6 +9,8 @@ from pathlib import Path
 from typing import Any, List, Sequence, Tuple
 from unittest import mock
 
+from scripts import load
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "chapters" / "06_nbody" / "draw"
 sys.path.insert(0, str(ROOT / "common" / "python"))
@@ -20,23 +20,9 @@ from course import Problem, machine  # noqa: E402
 PYTHON = machine.probe_matplotlib().where
 needs_matplotlib = unittest.skipUnless(PYTHON, "no python with matplotlib on this machine")
 
+draw: Any = load(PROGRAM)
+
 Body = Tuple[float, float, float, float]
-
-
-def load() -> Any:
-    """The script as a module; it has no suffix, and must leave no compiled file behind."""
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    loader = importlib.machinery.SourceFileLoader("draw", str(PROGRAM))
-    spec = importlib.util.spec_from_loader("draw", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["draw"] = module
-    loader.exec_module(module)
-    sys.dont_write_bytecode = before
-    return module
-
-
-draw = load()
 
 
 def bodies(n: int) -> List[Body]:

@@ -1,5 +1,4 @@
 """Modelled against measured counters: reading Nsight Compute, joining, comparing, explaining."""
-import importlib.util
 import json
 import os
 import re
@@ -7,8 +6,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
+
+from scripts import load
 
 ROOT = Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "tests" / "evidence"
@@ -17,17 +17,8 @@ sys.path.insert(0, str(EVIDENCE))
 import tables  # noqa: E402
 from course import ncu  # noqa: E402
 
-
-def script(name):
-    """A script without .py as a module."""
-    loader = SourceFileLoader("evidence_" + name, str(EVIDENCE / name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-collect = script("collect")
-compare = script("compare")
+collect = load(EVIDENCE / "collect")
+compare = load(EVIDENCE / "compare")
 
 NCU = '''==PROF== Connected to process 7
 "ID","Kernel Name","l1tex__a.sum","sass__inst_executed_per_opcode"

@@ -2,29 +2,15 @@
 from __future__ import annotations
 
 import csv
-import importlib.machinery
-import importlib.util
-import sys
 import unittest
 from pathlib import Path
 from unittest import mock
 
+from scripts import load
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "chapters" / "04_matmul" / "instruction_mix"
-
-
-def load():
-    """The script as a module; it has no suffix, and must leave no compiled file behind."""
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    loader = importlib.machinery.SourceFileLoader("instruction_mix", str(PROGRAM))
-    spec = importlib.util.spec_from_loader("instruction_mix", loader)
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    sys.dont_write_bytecode = before
-    return module
-
-
-instruction_mix = load()
+instruction_mix = load(PROGRAM)
 
 # A loop around a loop; in the inner one three of five FFMA read two registers of one bank: the first
 # (R1 and R3), the second (R2 and R4; R1 is used again) and the last (R3, R5 and R7).

@@ -1,8 +1,6 @@
 """chapters/06_nbody/issue_slots: counts in a disassembly that was recorded, and in ones made up."""
 import contextlib
 import csv
-import importlib.machinery
-import importlib.util
 import io
 import os
 import re
@@ -13,23 +11,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from scripts import load
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "chapters" / "06_nbody" / "issue_slots"
-
-
-def load():
-    """The script as a module; it has no suffix, and must leave no compiled file behind."""
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    loader = importlib.machinery.SourceFileLoader("issue_slots", str(PROGRAM))
-    spec = importlib.util.spec_from_loader("issue_slots", loader)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["issue_slots"] = module
-    loader.exec_module(module)
-    sys.dont_write_bytecode = before
-    return module
-
-
-issue_slots = load()
+issue_slots = load(PROGRAM)
 from course import sass  # noqa: E402
 
 # nvdisasm of a kernel with a loop over tiles around a loop over two bodies (nvcc 13.0, sm_90a).
