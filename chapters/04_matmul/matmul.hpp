@@ -26,13 +26,18 @@ class Product : public course::Problem {
   std::int64_t rows() const { return size()["rows"]; }
   std::int64_t cols() const { return size()["cols"]; }
   std::int64_t depth() const { return size()["depth"]; }
+  /// How far apart rows begin; and where, after an aligned address, the matrices do.
+  virtual std::int64_t lda() const { return depth(); }
+  virtual std::int64_t ldb() const { return cols(); }
+  virtual std::int64_t ldc() const { return cols(); }
+  virtual std::int64_t shift() const { return 0; }
 
   std::vector<course::Array> inputs() const override {
-    return {{"a", rows() * depth(), course::Type::f32, seed()},
-            {"b", depth() * cols(), course::Type::f32, seed() + 1}};
+    return {{"a", floats(rows(), lda()), course::Type::f32, seed()},
+            {"b", floats(depth(), ldb()), course::Type::f32, seed() + 1}};
   }
   std::vector<course::Array> outputs() const override {
-    return {{"c", rows() * cols(), course::Type::f32}};
+    return {{"c", floats(rows(), ldc()), course::Type::f32}};
   }
   /// alpha and beta.
   double scalar(int k) const override { return k == 0 ? 1 : 0; }
@@ -50,8 +55,9 @@ class Product : public course::Problem {
   }
   Work work() const override { return {flops(), 1e12, "TFLOP/s"}; }
 
-  /// Of large products an element in each of 64 x 64 parts, another one in each: the whole
-  /// reference would take longer than all versions. (The tests compare whole products.)
+  /// Of large products an element in each of 64 x 64 parts, another one in each, and what stands
+  /// behind its row, if anything: the whole reference would take longer than all versions. (The
+  /// tests compare whole products.)
   std::vector<std::int64_t> sample(int) const override {
     if (flops() < 1e9 || rows() * cols() < (1 << 16)) return {};
     std::vector<std::int64_t> places;
@@ -60,7 +66,8 @@ class Product : public course::Problem {
         const std::uint64_t bits = course::mix(seed() + 7, static_cast<std::uint64_t>(64 * i + j));
         const std::int64_t row = place(rows(), i, bits & 0xFFFF),
                            col = place(cols(), j, bits >> 48);
-        places.push_back(row * cols() + col);
+        places.push_back(shift() + row * ldc() + col);
+        if (ldc() > cols()) places.push_back(shift() + row * ldc() + cols());
       }
     }
     std::sort(places.begin(), places.end());
@@ -69,39 +76,18 @@ class Product : public course::Problem {
   }
   void expected(int, double* out) const override {
     const std::vector<std::int64_t> places = sample(0);
-    const std::int64_t count =
-        places.empty() ? rows() * cols() : static_cast<std::int64_t>(places.size());
-    if (!places.empty()) {
-      course::parallel_for(
-          count,
-          [&](std::int64_t first, std::int64_t last) {
-            for (std::int64_t i = first; i < last; ++i) {
-              const std::int64_t at = places[static_cast<std::size_t>(i)];
-              out[i] = 0;
-              for (std::int64_t j = 0; j < depth(); ++j) {
-                out[i] +=
-                    element(0, at / cols() * depth() + j) * element(1, j * cols() + at % cols());
-              }
-            }
-          },
-          16);
+    if (places.empty()) {
+      expected_everywhere(out);
       return;
     }
-    std::vector<double> a = all(0, rows() * depth()), b = all(1, depth() * cols());
     course::parallel_for(
-        rows(),
+        static_cast<std::int64_t>(places.size()),
         [&](std::int64_t first, std::int64_t last) {
-          for (std::int64_t r = first; r < last; ++r) {
-            double* const row = out + r * cols();
-            std::fill(row, row + cols(), 0.0);
-            for (std::int64_t j = 0; j < depth(); ++j) {
-              const double left = a[static_cast<std::size_t>(r * depth() + j)];
-              const double* const right = b.data() + j * cols();
-              for (std::int64_t c = 0; c < cols(); ++c) row[c] += left * right[c];
-            }
+          for (std::int64_t i = first; i < last; ++i) {
+            out[i] = expected_at(places[static_cast<std::size_t>(i)]);
           }
         },
-        8);
+        16);
   }
   /// A sum of `depth` products of numbers up to 1, added in any order, rounded each time. A
   /// partial sum of products of one sign is at most the result: depth half units in the last place
@@ -116,19 +102,61 @@ class Product : public course::Problem {
   }
 
  protected:
+  /// The length of an array; without rows it has no element, whatever `shift` is.
+  std::int64_t floats(std::int64_t rows, std::int64_t pitch) const {
+    return rows == 0 ? 0 : shift() + rows * pitch;
+  }
   /// Element i of an input.
   double element(int array, std::int64_t i) const {
     return static_cast<double>(
         course::value<float>(input(), seed() + static_cast<std::uint64_t>(array), i));
   }
-  std::vector<double> all(int array, std::int64_t count) const {
-    std::vector<double> values(static_cast<std::size_t>(count));
-    for (std::int64_t i = 0; i < count; ++i)
-      values[static_cast<std::size_t>(i)] = element(array, i);
-    return values;
-  }
+  /// Element i of C before the product; beta = 0 does not ask.
+  virtual double before(std::int64_t) const { return 0; }
 
  private:
+  double expected_at(std::int64_t at) const {
+    const std::int64_t row = (at - shift()) / ldc(), col = (at - shift()) % ldc();
+    if (at < shift() || col >= cols()) return before(at);
+    double sum = 0;
+    for (std::int64_t j = 0; j < depth(); ++j) {
+      sum += element(0, shift() + row * lda() + j) * element(1, shift() + j * ldb() + col);
+    }
+    return scalar(0) * sum + scalar(1) * before(at);
+  }
+  void expected_everywhere(double* out) const {
+    for (std::int64_t i = 0; i < floats(rows(), ldc()); ++i) out[i] = before(i);
+    const std::vector<double> a = all(0), b = all(1);
+    course::parallel_for(
+        rows(),
+        [&](std::int64_t first, std::int64_t last) {
+          std::vector<double> sums(static_cast<std::size_t>(cols()));
+          for (std::int64_t r = first; r < last; ++r) {
+            std::fill(sums.begin(), sums.end(), 0.0);
+            for (std::int64_t j = 0; j < depth(); ++j) {
+              const double left = a[static_cast<std::size_t>(shift() + r * lda() + j)];
+              const double* const right = b.data() + shift() + j * ldb();
+              for (std::int64_t c = 0; c < cols(); ++c) {
+                sums[static_cast<std::size_t>(c)] += left * right[c];
+              }
+            }
+            double* const row = out + shift() + r * ldc();
+            for (std::int64_t c = 0; c < cols(); ++c) {
+              row[c] = scalar(0) * sums[static_cast<std::size_t>(c)] + scalar(1) * row[c];
+            }
+          }
+        },
+        8);
+  }
+  /// All elements of an input.
+  std::vector<double> all(int array) const {
+    std::vector<double> values(
+        static_cast<std::size_t>(inputs()[static_cast<std::size_t>(array)].count));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = element(array, static_cast<std::int64_t>(i));
+    }
+    return values;
+  }
   /// A place in the i-th of 64 parts of [0, n).
   static std::int64_t place(std::int64_t n, std::int64_t i, std::uint64_t bits) {
     const std::int64_t from = n * i / 64, to = n * (i + 1) / 64;
@@ -142,35 +170,18 @@ class Product : public course::Problem {
 class Window : public Product {
  public:
   using Product::Product;
-  std::int64_t lda() const { return size()["lda"]; }
-  std::int64_t ldb() const { return size()["ldb"]; }
-  std::int64_t ldc() const { return size()["ldc"]; }
-  std::int64_t shift() const { return size()["shift"]; }
+  std::int64_t lda() const override { return size()["lda"]; }
+  std::int64_t ldb() const override { return size()["ldb"]; }
+  std::int64_t ldc() const override { return size()["ldc"]; }
+  std::int64_t shift() const override { return size()["shift"]; }
   double scalar(int k) const override { return k == 0 ? -0.5 : 2; }
 
   std::vector<course::Array> inputs() const override {
-    return {{"a", floats(rows(), lda()), course::Type::f32, seed()},
-            {"b", floats(depth(), ldb()), course::Type::f32, seed() + 1},
-            {"before", floats(rows(), ldc()), course::Type::f32, seed() + 2}};
-  }
-  std::vector<course::Array> outputs() const override {
-    return {{"c", floats(rows(), ldc()), course::Type::f32}};
+    std::vector<course::Array> arrays = Product::inputs();
+    arrays.push_back({"before", floats(rows(), ldc()), course::Type::f32, seed() + 2});
+    return arrays;
   }
   double bytes_read() const override { return Product::bytes_read() + bytes_written(); }
-  std::vector<std::int64_t> sample(int) const override { return {}; }
-  void expected(int, double* out) const override {
-    for (std::int64_t i = 0; i < floats(rows(), ldc()); ++i) out[i] = element(2, i);
-    for (std::int64_t r = 0; r < rows(); ++r) {
-      for (std::int64_t c = 0; c < cols(); ++c) {
-        double sum = 0;
-        for (std::int64_t j = 0; j < depth(); ++j) {
-          sum += element(0, shift() + r * lda() + j) * element(1, shift() + j * ldb() + c);
-        }
-        double& place = out[shift() + r * ldc() + c];
-        place = scalar(0) * sum + scalar(1) * place;
-      }
-    }
-  }
   /// As above, and two more roundings of numbers up to 3 or so.
   course::Tolerance tolerance(int k) const override {
     course::Tolerance tolerance = Product::tolerance(k);
@@ -178,9 +189,6 @@ class Window : public Product {
     return tolerance;
   }
 
- private:
-  /// The length of an array; without rows it has no element, whatever `shift` is.
-  std::int64_t floats(std::int64_t rows, std::int64_t pitch) const {
-    return rows == 0 ? 0 : shift() + rows * pitch;
-  }
+ protected:
+  double before(std::int64_t i) const override { return element(2, i); }
 };

@@ -24,6 +24,8 @@ struct Listed {
   Multiply* launcher;
 };
 
+const Listed record = {"80_limit", "three tiles, split depth", limit::multiply};
+
 std::vector<Listed> ladder() {
   return {{"01_wrong_order", "neighbours below each other", wrong_order::multiply},
           {"02_coalesced", "neighbours side by side", coalesced::multiply},
@@ -49,14 +51,9 @@ Version product_row(const Listed& of) {
   return row(of.id, of.title, of.launcher, {"rows", "cols", "depth", "depth", "cols", "cols"});
 }
 
-Version record_row() {
-  return product_row({"80_limit", "three tiles, split depth", limit::multiply})
-      .needing(90)
-      .sharing(74496);
-}
-
-Version method_row(const Listed& of) {
-  return product_row(of).in_file("80_limit").needing(90).sharing(74496);
+/// What rows of 80 need: clusters, and the shared memory of the large tile.
+Version of_80(const Version& version) {
+  return version.in_file("80_limit").needing(90).sharing(74496);
 }
 
 Version peer_row() {
@@ -157,7 +154,7 @@ Limit multiply_add_bound(const Anchors& anchors, const Problem&) {
 Study sequence() {
   Study study{"sequence", "C = A B, floats", Type::f32, make_problem<Product>()};
   for (const Listed& each : ladder()) study.versions.push_back(product_row(each));
-  study.versions.push_back(record_row());
+  study.versions.push_back(of_80(product_row(record)));
   study.versions.push_back(peer_row());
   study.sizes = {cube(4096), cube(8192)};
   study.cpu_sizes = {cube(128)};
@@ -194,7 +191,7 @@ Study methods_of_80() {
                          "80", {cube(256), cube(512), cube(1024), cube(2048), cube(4096)}, "rows",
                          "rows, columns and depth");
   study.versions.clear();
-  for (const Listed& each : methods()) study.versions.push_back(method_row(each));
+  for (const Listed& each : methods()) study.versions.push_back(of_80(product_row(each)));
   study.cpu_sizes = {cube(64), cube(128)};
   study.test_sizes = test_sizes();
   return study;
@@ -231,10 +228,9 @@ Study windows() {
   Study study{"windows", "C = -A B / 2 + 2 C in windows of larger matrices; C is copied first",
               Type::f32, make_problem<Window>()};
   for (const Listed& each : ladder()) study.versions.push_back(window_row(each));
-  study.versions.push_back(
-      window_row({"80_limit", "three tiles, split depth", limit::multiply}).needing(90));
+  study.versions.push_back(of_80(window_row(record)));
   for (const Listed& each : methods()) {
-    study.versions.push_back(window_row(each).in_file("80_limit").needing(90));
+    study.versions.push_back(of_80(window_row(each)));
   }
   study.versions.push_back(
       window_row({"90_cublas", "cublasSgemm, fp32", cublas_gemm::multiply}).peer("cuBLAS"));
