@@ -40,8 +40,8 @@ TEST(Special, NoVersionIsForgotten) {
 TEST(Special, AnyWindow) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
-  const std::vector<std::int64_t> sides = {1,  2,  3,  4,  5,   31,  32,  33,  60,  63,
-                                           64, 65, 67, 68, 127, 128, 129, 131, 255, 257};
+  const std::vector<std::int64_t> sides = {1,  2,  3,  4,  5,  31,  32,  33,  60,  63,  64,  65,
+                                           67, 68, 95, 96, 97, 127, 128, 129, 131, 193, 255, 257};
   const std::vector<std::int64_t> depths = {1, 2, 4, 7, 8, 9, 15, 16, 17, 24, 25, 31, 33, 40};
   const int cases = gpu->simulated ? 32 : sanitized() ? 12 : 500;
   std::uint64_t next = 0;

@@ -21,8 +21,8 @@ COURSE_LAUNCHERS(Multiply, (multiply), wrong_order, coalesced, shared_tile, colu
                  square_per_thread, vector_loads, warp_tiles, double_buffered, wide_tiles,
                  cublas_gemm);
 COURSE_LAUNCHERS(Multiply,
-                 (multiply, multiply_large, multiply_medium, multiply_small, multiply_medium_split,
-                  multiply_small_split),
+                 (multiply, multiply_large, multiply_medium, multiply_small, multiply_deep,
+                  multiply_medium_split, multiply_small_split, multiply_deep_split),
                  limit);
 COURSE_LAUNCHERS(Multiply, (multiply_two, multiply_four, multiply_eight), launch_bounds);
 
@@ -68,8 +68,10 @@ inline std::vector<Form> all_forms() {
           {"large", limit::multiply_large},
           {"medium", limit::multiply_medium},
           {"small", limit::multiply_small},
+          {"deep", limit::multiply_deep},
           {"medium_split", limit::multiply_medium_split},
-          {"small_split", limit::multiply_small_split}};
+          {"small_split", limit::multiply_small_split},
+          {"deep_split", limit::multiply_deep_split}};
 }
 
 /// Calls body(form) for each launcher that was built and can run here.

@@ -1,13 +1,14 @@
-// Idea: 09 for tiles of three sizes; and, where a matrix has fewer tiles than the GPU has room for
-//   blocks, up to 8 blocks per tile, each with a part of k. They are a cluster, and add up through
-//   each other's shared memory. The launcher takes the way with the least work per SM.
-// Predicts: as 09 for large matrices; small, tall and flat ones fill the GPU, too.
-// Needs: compute capability 9.0, for clusters.
+// Idea: three warps per scheduler instead of the two of 09, and loads from shared memory a step
+//   ahead. Tiles of three sizes. And where a matrix has too few tiles, k is shared: by up to six
+//   teams of a block, and up to 8 blocks, which are a cluster and add up through each other's
+//   shared memory. The launcher takes the way that costs least.
+// Predicts: more than 09 for large matrices; small, tall and flat ones fill the GPU, too.
+// Needs: compute capability 9.0, for clusters; 149 KiB of shared memory per block.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
+#include <cmath>
 #include <cstdint>
-#include <type_traits>
 
 #include "operands.hpp"
 #include "ptx.cuh"
@@ -19,35 +20,41 @@ namespace cg = cooperative_groups;
 constexpr int tile_k = 16;                               // columns of A and rows of B at a time
 constexpr int lanes_m = 4, lanes_n = 8;                  // the lanes of a warp, in rows and columns
 constexpr int gap_m = 4 * lanes_m, gap_n = 4 * lanes_n;  // from group of four to group of four
-constexpr int pad = 4;  // so that the 8 columns x 4 rows that a warp copies fall into 32 banks
+constexpr int stages = 3;      // tiles of A and B that are under way or in use
+constexpr int pad = 4;         // floats: keeps what a warp writes at once in different banks
 constexpr int most_parts = 8;  // blocks per tile of C: a cluster that every GPU with clusters takes
 
-/// A tile of C: its rows and columns, those of a thread, and how many tiles of A and B are under
-/// way or in use.
-template <int m, int n, int thread_m, int thread_n, int depth, int blocks>
+/// A tile of C: its rows and columns, those of a thread, how many teams of threads share the sum
+/// along k in a block, how many blocks fit into an SM, and what a multiplication takes there, in
+/// percent of the large tile.
+template <int m, int n, int thread_m, int thread_n, int block_teams, int blocks, int percent>
 struct Tile {
-  static constexpr int tile_m = m, tile_n = n, rows = thread_m, cols = thread_n, stages = depth;
-  static constexpr int per_sm = blocks;  // blocks that fit into an SM
+  static constexpr int tile_m = m, tile_n = n, rows = thread_m, cols = thread_n;
+  static constexpr int teams = block_teams, per_sm = blocks;
+  static constexpr double price = percent / 100.0;
   static constexpr int warp_m = lanes_m * rows, warp_n = lanes_n * cols;
   static constexpr int warps_n = tile_n / warp_n;
-  static constexpr int block_size = tile_m / warp_m * warps_n * 32;
-  static constexpr int a_floats = tile_k * (tile_m + pad), b_floats = tile_k * tile_n;
-  static constexpr int copies_bytes = 4 * stages * (a_floats + b_floats);
-  static constexpr int sums_bytes = 4 * tile_m * tile_n;
+  static constexpr int team_size = tile_m / warp_m * warps_n * 32, block_size = teams * team_size;
+  static constexpr int pitch = tile_m + pad;  // of A's tile in shared memory, and of the sums
+  static constexpr int a_floats = tile_k * pitch, b_floats = tile_k * tile_n;
+  static constexpr int stage_floats = a_floats + b_floats;
+  static constexpr int sums_floats = tile_n * pitch;
+  static constexpr int copies_bytes = 4 * teams * stages * stage_floats;
+  static constexpr int sums_bytes = 4 * teams * sums_floats;
 };
-using Large = Tile<128, 256, 16, 8, 3, 1>;
-using Medium = Tile<128, 128, 16, 8, 3, 2>;
-using Small = Tile<64, 64, 8, 8, 3, 6>;
+using Large = Tile<96, 128, 12, 8, 1, 3, 100>;
+using Medium = Tile<64, 128, 8, 8, 1, 3, 106>;
+using Small = Tile<64, 64, 8, 8, 1, 6, 104>;
+using Deep = Tile<64, 64, 8, 8, 6, 1, 108>;
 
-/// A thread's part of the tiles that a block copies, and where it continues. The first tile along k
-/// may be short, all others are full. Rows that A does not have are read from its last; columns
-/// that B does not have become zero: what is computed from either is never stored.
+/// A thread's part of the tiles that its team copies, and where it continues. What A and B do not
+/// have in a row or column is read from a place that they have: nothing computed from it is stored.
 template <class Tile, bool vectors>
 struct Copies {
   static constexpr int group = vectors ? 4 : 1;
   static constexpr int a_cols = 8;  // a sector; more would meet in a bank of the transposed tile
-  static constexpr int a_rows = Tile::block_size / a_cols;  // from one copy to the next
-  static constexpr int b_rows = Tile::block_size / (Tile::tile_n / group);
+  static constexpr int a_rows = Tile::team_size / a_cols;  // from one copy to the next
+  static constexpr int b_rows = Tile::team_size / (Tile::tile_n / group);
   static constexpr int a_count = Tile::tile_m / a_rows;
   static constexpr int b_count = tile_k / b_rows;
   static_assert(tile_k % b_rows == 0 && tile_k % a_cols == 0, "every thread copies as much");
@@ -55,34 +62,34 @@ struct Copies {
   const float* a_from[a_count];
   const float* b_from;
   std::int64_t ldb;
-  int b_bytes;  // of each copy
-  int a_x = threadIdx.x % a_cols, a_y = threadIdx.x / a_cols;
-  int b_x = threadIdx.x % (Tile::tile_n / group) * group;
-  int b_y = threadIdx.x / (Tile::tile_n / group);
+  int a_x, a_y, b_x, b_y;
 
-  /// a and b: the first column of A and row of B.
-  __device__ Copies(const float* a, const float* b, int first_row, int first_col, int m, int n,
-                    std::int64_t lda, std::int64_t pitch)
-      : ldb(pitch) {
+  /// a and b: the first column of A and row of B; t: the thread in its team.
+  __device__ Copies(const float* a, const float* b, int t, int first_row, int first_col, int m,
+                    int n, std::int64_t lda, std::int64_t pitch)
+      : ldb(pitch),
+        a_x(t % a_cols),
+        a_y(t / a_cols),
+        b_x(t % (Tile::tile_n / group) * group),
+        b_y(t / (Tile::tile_n / group)) {
 #pragma unroll
     for (int i = 0; i < a_count; ++i) {
-      const int row = min(first_row + a_y + i * a_rows, m - 1);
-      a_from[i] = a + row * lda + a_x;
+      a_from[i] = a + min(first_row + a_y + i * a_rows, m - 1) * lda + a_x;
     }
-    const int col = first_col + b_x;
-    b_from = b + b_y * ldb + (col < n ? col : 0);
-    b_bytes = 4 * max(0, min(group, n - col));
+    b_from = b + b_y * ldb + (first_col + b_x < n ? first_col + b_x : 0);
   }
 
-  /// Begins to copy the next `columns` columns of A and rows of B to a stage.
+  /// Begins to copy the next `columns` columns of A and rows of B to a stage; the others become
+  /// zero. whole: all of them.
+  template <bool whole>
   __device__ void begin(float* stage, int columns) {
     float* const b_tile = stage + Tile::a_floats;
 #pragma unroll
     for (int i = 0; i < a_count; ++i) {
 #pragma unroll
       for (int x = 0; x < tile_k; x += a_cols) {
-        copy_async<4>(stage + (a_x + x) * (Tile::tile_m + pad) + a_y + i * a_rows, a_from[i] + x,
-                      a_x + x < columns ? 4 : 0);
+        copy_async<4>(stage + (a_x + x) * Tile::pitch + a_y + i * a_rows, a_from[i] + x,
+                      whole || a_x + x < columns ? 4 : 0);
       }
       a_from[i] += columns;
     }
@@ -90,9 +97,38 @@ struct Copies {
     for (int i = 0; i < b_count; ++i) {
       const int row = b_y + i * b_rows;
       copy_async<4 * group>(b_tile + row * Tile::tile_n + b_x, b_from + i * b_rows * ldb,
-                            row < columns ? b_bytes : 0);
+                            whole || row < columns ? 4 * group : 0);
     }
     b_from += columns * ldb;
+  }
+};
+
+/// What a thread needs for one step along k: a column of A and a row of B, in groups of four.
+template <class Tile>
+struct Step {
+  float4 a[Tile::rows / 4], b[Tile::cols / 4];
+
+  __device__ void load(const float* a_column, const float* b_row) {
+#pragma unroll
+    for (int r = 0; r < Tile::rows / 4; ++r) {
+      a[r] = load_here(a_column + r * gap_m);
+    }
+#pragma unroll
+    for (int s = 0; s < Tile::cols / 4; ++s) {
+      b[s] = load_here(b_row + s * gap_n);
+    }
+  }
+  __device__ void multiply(float (&sums)[Tile::rows][Tile::cols]) const {
+    const float* const a_value = reinterpret_cast<const float*>(a);
+    const float* const b_value = reinterpret_cast<const float*>(b);
+#pragma unroll
+    for (int s = 0; s < Tile::cols; ++s) {
+#pragma unroll
+      for (int i = 0; i < Tile::rows; ++i) {
+        const int r = s % 2 == 0 ? i : Tile::rows - 1 - i;  // there and back: one operand stays
+        sums[r][s] += a_value[r] * b_value[s];
+      }
+    }
   }
 };
 
@@ -127,80 +163,80 @@ __device__ void store_four(float* row, int col, int cols, float4 four, float bet
 }
 
 /// C = alpha A B + beta C. A is m x k, B k x n, C m x n, row major; beta = 0 does not read C.
-/// `parts` blocks per tile of C, one after the other, a cluster; tiles row after row. vectors: all
-/// rows begin at multiples of 16 bytes. Dynamic shared memory: shared_bytes().
+/// `parts` blocks per tile of C, one after the other, a cluster; tiles row after row. vectors: n is
+/// a multiple of four, and all rows of B and C begin at multiples of 16 bytes. Dynamic shared
+/// memory: that of the copies, and that of the sums if more than one team adds up.
 template <class Tile, bool vectors>
 __global__ void __launch_bounds__(Tile::block_size, Tile::per_sm)
     multiply_matrices(const float* a, const float* b, float* c, int m, int n, int k,
                       std::int64_t lda, std::int64_t ldb, std::int64_t ldc, float alpha, float beta,
                       int parts) {
   extern __shared__ __align__(16) float shared[];
-  constexpr int stages = Tile::stages, stage_floats = Tile::a_floats + Tile::b_floats;
   const int number = static_cast<int>(blockIdx.x) / parts;
   const int part = static_cast<int>(blockIdx.x) % parts;
   const int across = (n - 1) / Tile::tile_n + 1;
   const int first_row = number / across * Tile::tile_m, first_col = number % across * Tile::tile_n;
-  const int t = threadIdx.x, warp = t / 32, lane = t % 32;
+  const int team = Tile::teams == 1 ? 0 : threadIdx.x / Tile::team_size;
+  const int t = threadIdx.x % Tile::team_size, warp = t / 32, lane = t % 32;
   // What this thread computes, in its warp's tile: groups of four rows and of four columns. Lane
   // xor 1 has the same rows, lane xor 2 the same columns.
   const int lane_y = lane / 2 % 2 + lane / 16 * 2, lane_x = lane % 2 + lane / 4 % 4 * 2;
   const int y = warp / Tile::warps_n * Tile::warp_m + lane_y * 4;
   const int x = warp % Tile::warps_n * Tile::warp_n + lane_x * 4;
 
-  // Its steps along k: tiles `from` to `to` - 1 of all. Tile 0 is the short one.
-  const int all = (k + tile_k - 1) / tile_k;
-  const int from = static_cast<int>(std::int64_t{all} * part / parts);
-  const int tiles = static_cast<int>(std::int64_t{all} * (part + 1) / parts) - from;
-  const int head = k - (all - 1) * tile_k;
+  // The team's steps along k: tiles `from` to `to` - 1 of all. Tile 0 is the short one. All teams
+  // go through as many, `tiles`; who has one less begins with one of zeros.
+  const int all = (k + tile_k - 1) / tile_k, head = k - (all - 1) * tile_k;
+  const int teams = Tile::teams * parts, number_of_team = part * Tile::teams + team;
+  const int from = static_cast<int>(std::int64_t{all} * number_of_team / teams);
+  const int to = static_cast<int>(std::int64_t{all} * (number_of_team + 1) / teams);
+  const int tiles = (all + teams - 1) / teams, zeros = tiles - (to - from);
   const std::int64_t first = from == 0 ? 0 : head + std::int64_t{from - 1} * tile_k;
-  Copies<Tile, vectors> copies(a + first, b + first * ldb, first_row, first_col, m, n, lda, ldb);
+  Copies<Tile, vectors> copies(a + first, b + first * ldb, t, first_row, first_col, m, n, lda, ldb);
 
-  float sums[Tile::rows][Tile::cols] = {};
+  float* const own = shared + team * stages * Tile::stage_floats;
 #pragma unroll
   for (int tile = 0; tile < stages - 1; ++tile) {
     if (tile < tiles) {
-      copies.begin(shared + tile * stage_floats, from + tile == 0 ? head : tile_k);
+      const int columns = tile < zeros ? 0 : from + tile == zeros ? head : tile_k;
+      copies.template begin<false>(own + tile * Tile::stage_floats, columns);
     }
     __pipeline_commit();
   }
+  float sums[Tile::rows][Tile::cols] = {};
+  Step<Tile> steps[2];  // the one that is computed, and the next
   int stage = 0;
+  const float* a_tile = own + y;
+  const float* b_tile = own + Tile::a_floats + x;
+  __pipeline_wait_prior(stages - 2);    // what this thread copied of tile 0 is there
+  team_barrier(team, Tile::team_size);  // what its team did is there
+  if (tiles > 0) steps[0].load(a_tile, b_tile);
   for (int tile = 0; tile < tiles; ++tile) {
-    __pipeline_wait_prior(stages - 2);  // what this thread copied of this tile is there
-    __syncthreads();  // what all did is there, and all have read the stage that comes next
     if (tile + stages - 1 < tiles) {
       const int free = stage == 0 ? stages - 1 : stage - 1;
-      copies.begin(shared + free * stage_floats, tile_k);
+      copies.template begin<true>(own + free * Tile::stage_floats, tile_k);
     }
     __pipeline_commit();  // empty at the end, so that the count of those under way is right
-    const float* const a_tile = shared + stage * stage_floats + y;
-    const float* const b_tile = shared + stage * stage_floats + Tile::a_floats + x;
 #pragma unroll
     for (int i = 0; i < tile_k; ++i) {
-      float4 a_values[Tile::rows / 4], b_values[Tile::cols / 4];
-#pragma unroll
-      for (int r = 0; r < Tile::rows / 4; ++r) {
-        a_values[r] =
-            *reinterpret_cast<const float4*>(a_tile + i * (Tile::tile_m + pad) + r * gap_m);
+      if (i == tile_k - 1) {
+        // The next tile: what this thread copied of it is there; what its team did is there; and
+        // all have loaded what they need of this one.
+        __pipeline_wait_prior(stages - 2);
+        team_barrier(team, Tile::team_size);
+        stage = stage == stages - 1 ? 0 : stage + 1;
+        a_tile = own + stage * Tile::stage_floats + y;
+        b_tile = own + stage * Tile::stage_floats + Tile::a_floats + x;
       }
-#pragma unroll
-      for (int s = 0; s < Tile::cols / 4; ++s) {
-        b_values[s] = *reinterpret_cast<const float4*>(b_tile + i * Tile::tile_n + s * gap_n);
+      const int next = (i + 1) % tile_k;
+      if (next > 0 || tile + 1 < tiles) {
+        steps[(i + 1) % 2].load(a_tile + next * Tile::pitch, b_tile + next * Tile::tile_n);
       }
-      const float* const a_value = reinterpret_cast<const float*>(a_values);
-      const float* const b_value = reinterpret_cast<const float*>(b_values);
-#pragma unroll
-      for (int r = 0; r < Tile::rows; ++r) {
-#pragma unroll
-        for (int i = 0; i < Tile::cols; ++i) {
-          const int s = r % 2 == 0 ? i : Tile::cols - 1 - i;  // there and back: one operand stays
-          sums[r][s] += a_value[r] * b_value[s];
-        }
-      }
+      steps[i % 2].multiply(sums);
     }
-    stage = stage == stages - 1 ? 0 : stage + 1;
   }
 
-  if (parts == 1) {
+  if (teams == 1) {
 #pragma unroll
     for (int r = 0; r < Tile::rows; ++r) {
       const int row = first_row + y + r / 4 * gap_m + r % 4;
@@ -213,36 +249,53 @@ __global__ void __launch_bounds__(Tile::block_size, Tile::per_sm)
     }
     return;
   }
-  // Every block lays down its sums; then each adds up the rows that are its share.
+  // Every team lays down its sums, over the tiles that nobody needs any more; then each block adds
+  // up a share of the patches of 4 x 4.
   auto cluster = cg::this_cluster();
-  __syncthreads();  // all have read the last tiles
+  if (Tile::teams > 1) __syncthreads();  // a team's sums reach into the tiles of others
 #pragma unroll
-  for (int r = 0; r < Tile::rows; ++r) {
+  for (int s = 0; s < Tile::cols; ++s) {
 #pragma unroll
-    for (int s = 0; s < Tile::cols; s += 4) {
+    for (int r = 0; r < Tile::rows; r += 4) {
       // In pairs, exchanged. A store of 16 bytes takes four registers side by side; so each sum
-      // gets a register of the other bank than the column of B that it is made of.
-      float* const place = shared + (y + r / 4 * gap_m + r % 4) * Tile::tile_n + x + s / 4 * gap_n;
+      // gets a register of the other bank than the row of A that it is made of.
+      float* const place = shared + team * Tile::sums_floats +
+                           (x + s / 4 * gap_n + s % 4) * Tile::pitch + y + r / 4 * gap_m;
       *reinterpret_cast<float4*>(place) =
-          make_float4(sums[r][s + 1], sums[r][s], sums[r][s + 3], sums[r][s + 2]);
+          make_float4(sums[r + 1][s], sums[r][s], sums[r + 3][s], sums[r + 2][s]);
     }
   }
   cluster.sync();  // all sums are there
-  constexpr int groups = Tile::tile_n / 4;
-  const int end = Tile::tile_m * (part + 1) / parts * groups;
-  for (int i = Tile::tile_m * part / parts * groups + t; i < end; i += Tile::block_size) {
-    const int row = first_row + i / groups, col = first_col + i % groups * 4;
+  constexpr int down = Tile::tile_m / 4, patches = down * Tile::tile_n / 4;
+  const int end = patches * (part + 1) / parts;
+  for (int i = patches * part / parts + static_cast<int>(threadIdx.x); i < end;
+       i += Tile::block_size) {
+    // Two patches side by side, then below: no two lanes in a bank, and whole sectors of C.
+    const int y = i / 2 % down * 4, x = (i % 2 + i / 2 / down * 2) * 4;
+    const int row = first_row + y, col = first_col + x;
     if (row >= m || col >= n) continue;
-    float4 total = make_float4(0, 0, 0, 0);
+    float total[4][4] = {};
     for (int other = 0; other < parts; ++other) {
-      const float4 four = reinterpret_cast<const float4*>(
-          cluster.map_shared_rank(shared, static_cast<unsigned>(other)))[i];
-      total.x += four.y;
-      total.y += four.x;
-      total.z += four.w;
-      total.w += four.z;
+      const float* const place =
+          cluster.map_shared_rank(shared, static_cast<unsigned>(other)) + x * Tile::pitch + y;
+#pragma unroll
+      for (int of = 0; of < Tile::teams; ++of) {
+#pragma unroll
+        for (int s = 0; s < 4; ++s) {
+          const float4 four =
+              *reinterpret_cast<const float4*>(place + of * Tile::sums_floats + s * Tile::pitch);
+          total[0][s] += four.y;
+          total[1][s] += four.x;
+          total[2][s] += four.w;
+          total[3][s] += four.z;
+        }
+      }
     }
-    store_four<vectors>(c + row * ldc, col, n, scaled(&total.x, alpha), beta);
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      if (row + r >= m) continue;
+      store_four<vectors>(c + (row + r) * ldc, col, n, scaled(total[r], alpha), beta);
+    }
   }
   cluster.sync();  // nobody leaves while another block may read its sums
 }
@@ -260,31 +313,25 @@ std::int64_t tiles_of(const Operands& of) {
   return ((of.m - 1) / Tile::tile_m + 1) * ((of.n - 1) / Tile::tile_n + 1);
 }
 
+/// Can a thread copy four elements of B, and store four of C, at a time?
+bool in_vectors(const Operands& of) {
+  return of.n % 4 == 0 && operands::in_groups_of_four(of.b, of.ldb) &&
+         operands::in_groups_of_four(of.c, of.ldc);
+}
+
 /// Launches `parts` blocks per tile.
 template <class Tile>
 cudaError_t launch(const Operands& of, int parts, cudaStream_t stream) {
   const std::int64_t blocks = tiles_of<Tile>(of) * parts;
   if (blocks > INT32_MAX) return cudaErrorInvalidValue;
-  const bool vectors = operands::in_groups_of_four(of.a, of.lda) &&
-                       operands::in_groups_of_four(of.b, of.ldb) &&
-                       operands::in_groups_of_four(of.c, of.ldc);
-  auto* kernel = multiply_matrices<Tile, true>;
-  if (!vectors) {
-    if constexpr (std::is_same<Tile, Large>::value) {
-      return launch<Medium>(of, parts, stream);  // the large tile has no kernel for it
-    } else {
-      kernel = multiply_matrices<Tile, false>;
-    }
-  }
-  const int bytes =
-      parts > 1 && Tile::sums_bytes > Tile::copies_bytes ? Tile::sums_bytes : Tile::copies_bytes;
-  // The most that any launch of this kernel takes: host threads that launch it in different ways
+  auto* const kernel =
+      in_vectors(of) ? multiply_matrices<Tile, true> : multiply_matrices<Tile, false>;
+  // All launches of this kernel ask for the same: host threads that launch it in different ways
   // must not lower it for each other.
-  constexpr int most = Tile::sums_bytes > Tile::copies_bytes && !std::is_same<Tile, Large>::value
-                           ? Tile::sums_bytes
-                           : Tile::copies_bytes;
+  constexpr int bytes =
+      Tile::sums_bytes > Tile::copies_bytes ? Tile::sums_bytes : Tile::copies_bytes;
   const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   if (error != cudaSuccess) return error;
   cudaLaunchAttribute cluster = {};
   cluster.id = cudaLaunchAttributeClusterDimension;
@@ -293,7 +340,7 @@ cudaError_t launch(const Operands& of, int parts, cudaStream_t stream) {
   cudaLaunchConfig_t config = {};
   config.gridDim = static_cast<unsigned>(blocks);
   config.blockDim = Tile::block_size;
-  config.dynamicSmemBytes = static_cast<std::size_t>(bytes);
+  config.dynamicSmemBytes = static_cast<std::size_t>(parts == 1 ? int{Tile::copies_bytes} : bytes);
   config.stream = stream;
   config.attrs = &cluster;
   config.numAttrs = parts > 1 ? 1 : 0;
@@ -302,24 +349,39 @@ cudaError_t launch(const Operands& of, int parts, cudaStream_t stream) {
                             of.alpha, of.beta, parts);
 }
 
-/// How long a method would take, in steps along k of a full SM: what is left to choose by.
+/// How long a method would take, in units of a multiplication by the large tile: what is left to
+/// choose by. The constants were fitted to measurements of 53 shapes on an H200 (more.md).
 template <class Tile>
-double steps(const Operands& of, int parts, int sms) {
-  const std::int64_t blocks = tiles_of<Tile>(of) * parts;
-  const std::int64_t room = std::int64_t{sms} * Tile::per_sm;
-  const std::int64_t rounds = (blocks - 1) / room + 1;
-  // Blocks that share an SM take as long together as one after the other.
-  const std::int64_t together = blocks < room ? (blocks - 1) / sms + 1 : Tile::per_sm;
-  const double k = static_cast<double>(of.k) / parts;
-  const double tile = static_cast<double>(Tile::tile_m) * Tile::tile_n;
-  constexpr double loads = 1.0 / Tile::rows + 1.0 / Tile::cols;  // per multiplication, in fours
-  const double begin_and_end = 20 + (parts > 1 ? 10 : 0);        // steps of a tile of 128 x 128
-  return static_cast<double>(rounds * together) *
-         (k * tile * (1 + loads / 4 + 8 * loads / (Tile::tile_m + Tile::tile_n)) +
-          begin_and_end * 128 * 128);
+double cost(const Operands& of, int parts, int sms) {
+  // The blocks of the SM that gets most: waves of as many as fit, and a rest, which takes longer
+  // per block: with one warp for each scheduler, or none for some.
+  const std::int64_t blocks = (tiles_of<Tile>(of) * parts - 1) / sms + 1;
+  const std::int64_t waves = blocks / Tile::per_sm, rest = blocks % Tile::per_sm;
+  const double warps = static_cast<double>(rest * Tile::block_size / 32);
+  double turns = static_cast<double>(rest);
+  if (rest > 0 && warps < 8) turns *= warps < 4 ? 1.25 * 4 / warps : 1.25;
+  // Not all SMs finish a wave at once, and who is first takes more than its share of the rest.
+  if (waves > 0 && rest > 0) turns += 0.2 * (Tile::per_sm - turns);
+  turns += static_cast<double>(waves * Tile::per_sm);
+  // Each team's steps along k, and what they are worth to begin, to end, and to add up.
+  const int teams = parts * Tile::teams;
+  const double steps = std::ceil(static_cast<double>(of.k) / teams) + 12 + (teams > 1 ? 28 : 0);
+  const double clustered = parts > 2 ? 1.15 : 1;  // large clusters do not fit everywhere
+  return turns * steps * clustered * Tile::teams * Tile::tile_m * Tile::tile_n * Tile::price;
 }
 
-/// Takes the method with the fewest steps.
+/// A way to multiply.
+struct Method {
+  cudaError_t (*launch)(const Operands&, int, cudaStream_t);
+  int parts;
+  double cost;
+};
+template <class Tile>
+Method method(const Operands& of, int parts, int sms) {
+  return {launch<Tile>, parts, cost<Tile>(of, parts, sms)};
+}
+
+/// Takes the method that costs least.
 cudaError_t choose(const Operands& of, cudaStream_t stream) {
   int device = 0, sms = 0;
   cudaError_t error = cudaGetDevice(&device);
@@ -327,15 +389,16 @@ cudaError_t choose(const Operands& of, cudaStream_t stream) {
     error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
   }
   if (error != cudaSuccess) return error;
-  double best = steps<Large>(of, 1, sms);
-  auto* method = launch<Large>;
-  int parts = 1;
-  for (int p = 1; p <= most_parts && p * tile_k <= of.k + tile_k; p *= 2) {
-    const double medium = steps<Medium>(of, p, sms), small = steps<Small>(of, p, sms);
-    if (medium < best) best = medium, method = launch<Medium>, parts = p;
-    if (small < best) best = small, method = launch<Small>, parts = p;
+  Method best = method<Large>(of, 1, sms);
+  for (int parts = 1; parts <= most_parts; parts *= 2) {
+    // Clusters of 8 blocks that fill an SM each: an H200 has no room for 16 of these at once.
+    const int deep = parts < 8 ? parts : 6;
+    for (const Method& each : {method<Large>(of, parts, sms), method<Medium>(of, parts, sms),
+                               method<Small>(of, parts, sms), method<Deep>(of, deep, sms)}) {
+      if (each.cost < best.cost) best = each;
+    }
   }
-  return method(of, parts, stream);
+  return best.launch(of, best.parts, stream);
 }
 
 /// Checks the operands and calls body(operands) if there is something to do.
@@ -362,7 +425,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
                  [=](const Operands& of) { return choose(of, stream); });
 }
 
-/// multiply() by tiles of 128 x 256, one block each.
+/// multiply() by tiles of 96 x 128, one block each.
 cudaError_t multiply_large(const float* a, const float* b, float* c, std::int64_t m, std::int64_t n,
                            std::int64_t k, std::int64_t lda, std::int64_t ldb, std::int64_t ldc,
                            float alpha, float beta, cudaStream_t stream) {
@@ -370,7 +433,7 @@ cudaError_t multiply_large(const float* a, const float* b, float* c, std::int64_
                  [=](const Operands& of) { return launch<Large>(of, 1, stream); });
 }
 
-/// multiply() by tiles of 128 x 128, one block each.
+/// multiply() by tiles of 64 x 128, one block each.
 cudaError_t multiply_medium(const float* a, const float* b, float* c, std::int64_t m,
                             std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
                             std::int64_t ldc, float alpha, float beta, cudaStream_t stream) {
@@ -386,7 +449,15 @@ cudaError_t multiply_small(const float* a, const float* b, float* c, std::int64_
                  [=](const Operands& of) { return launch<Small>(of, 1, stream); });
 }
 
-/// multiply() by tiles of 128 x 128, four blocks each.
+/// multiply() by tiles of 64 x 64, one block of six teams each.
+cudaError_t multiply_deep(const float* a, const float* b, float* c, std::int64_t m, std::int64_t n,
+                          std::int64_t k, std::int64_t lda, std::int64_t ldb, std::int64_t ldc,
+                          float alpha, float beta, cudaStream_t stream) {
+  return checked({a, b, c, m, n, k, lda, ldb, ldc, alpha, beta},
+                 [=](const Operands& of) { return launch<Deep>(of, 1, stream); });
+}
+
+/// multiply() by tiles of 64 x 128, four blocks each.
 cudaError_t multiply_medium_split(const float* a, const float* b, float* c, std::int64_t m,
                                   std::int64_t n, std::int64_t k, std::int64_t lda,
                                   std::int64_t ldb, std::int64_t ldc, float alpha, float beta,
@@ -401,6 +472,14 @@ cudaError_t multiply_small_split(const float* a, const float* b, float* c, std::
                                  std::int64_t ldc, float alpha, float beta, cudaStream_t stream) {
   return checked({a, b, c, m, n, k, lda, ldb, ldc, alpha, beta},
                  [=](const Operands& of) { return launch<Small>(of, 8, stream); });
+}
+
+/// multiply() by tiles of 64 x 64, eight blocks of six teams each.
+cudaError_t multiply_deep_split(const float* a, const float* b, float* c, std::int64_t m,
+                                std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
+                                std::int64_t ldc, float alpha, float beta, cudaStream_t stream) {
+  return checked({a, b, c, m, n, k, lda, ldb, ldc, alpha, beta},
+                 [=](const Operands& of) { return launch<Deep>(of, 8, stream); });
 }
 
 }  // namespace limit

@@ -12,8 +12,8 @@ COURSE_LAUNCHERS(Multiply, (multiply), wrong_order, coalesced, shared_tile, colu
                  square_per_thread, vector_loads, warp_tiles, double_buffered, wide_tiles,
                  cublas_gemm);
 COURSE_LAUNCHERS(Multiply,
-                 (multiply, multiply_large, multiply_medium, multiply_small, multiply_medium_split,
-                  multiply_small_split),
+                 (multiply, multiply_large, multiply_medium, multiply_small, multiply_deep,
+                  multiply_medium_split, multiply_small_split, multiply_deep_split),
                  limit);
 COURSE_LAUNCHERS(Multiply, (multiply_two, multiply_four, multiply_eight), launch_bounds);
 
@@ -24,7 +24,7 @@ struct Listed {
   Multiply* launcher;
 };
 
-const Listed record = {"80_limit", "three tiles, split depth", limit::multiply};
+const Listed record = {"80_limit", "more warps, shared depth", limit::multiply};
 
 std::vector<Listed> ladder() {
   return {{"01_wrong_order", "neighbours below each other", wrong_order::multiply},
@@ -40,20 +40,22 @@ std::vector<Listed> ladder() {
 
 /// Ways of 80 that its own choice would not take at the sizes of tests.
 std::vector<Listed> methods() {
-  return {{"large", "tiles of 128 x 256", limit::multiply_large},
-          {"medium", "tiles of 128 x 128", limit::multiply_medium},
+  return {{"large", "tiles of 96 x 128", limit::multiply_large},
+          {"medium", "tiles of 64 x 128", limit::multiply_medium},
           {"small", "tiles of 64 x 64", limit::multiply_small},
-          {"medium_split", "128 x 128, 4 blocks each", limit::multiply_medium_split},
-          {"small_split", "64 x 64, 8 blocks each", limit::multiply_small_split}};
+          {"deep", "64 x 64, teams of threads", limit::multiply_deep},
+          {"medium_split", "64 x 128, 4 blocks each", limit::multiply_medium_split},
+          {"small_split", "64 x 64, 8 blocks each", limit::multiply_small_split},
+          {"deep_split", "64 x 64, 8 blocks of teams", limit::multiply_deep_split}};
 }
 
 Version product_row(const Listed& of) {
   return row(of.id, of.title, of.launcher, {"rows", "cols", "depth", "depth", "cols", "cols"});
 }
 
-/// What rows of 80 need: clusters, and the shared memory of the large tile.
+/// What rows of 80 need: clusters, and the shared memory of its teams.
 Version of_80(const Version& version) {
-  return version.in_file("80_limit").needing(90).sharing(74496);
+  return version.in_file("80_limit").needing(90).sharing(152064);
 }
 
 Version peer_row() {
@@ -111,6 +113,8 @@ std::vector<Size> test_sizes() {
                                                                          {129, 4, 40},
                                                                          {128, 128, 8},
                                                                          {127, 129, 15},
+                                                                         {97, 260, 33},
+                                                                         {96, 128, 500},
                                                                          {132, 132, 4},
                                                                          {8, 8, 300},
                                                                          {130, 257, 23},
@@ -185,6 +189,20 @@ Study shapes() {
   return study;
 }
 
+/// 80 beside the peer, for few and many rows and columns.
+Study shape_map() {
+  std::vector<Size> sizes;
+  for (const std::int64_t rows : {100, 512, 1000, 2048, 4096, 10000}) {
+    for (const std::int64_t cols : {100, 512, 1000, 2048, 4096, 10000}) {
+      sizes.push_back(product(rows, cols, 2048));
+    }
+  }
+  Study study = at_sizes(sequence(), "map", "Rows and columns, depth 2048", "80,90", sizes);
+  study.cpu_sizes = {product(20, 30, 64), product(20, 130, 64), product(100, 30, 64),
+                     product(100, 130, 64)};
+  return study;
+}
+
 /// The ways of 80, each at all sizes.
 Study methods_of_80() {
   Study study = at_sizes(sequence(), "methods", "Version 80 with tiles of three sizes, and split",
@@ -251,7 +269,8 @@ Study windows() {
 }  // namespace
 
 course::Chapter course::chapter() {
-  return {"04_matmul",
-          "C = alpha A B + beta C",
-          {sequence(), size_sweep(), shapes(), methods_of_80(), registers(), windows()}};
+  return {
+      "04_matmul",
+      "C = alpha A B + beta C",
+      {sequence(), size_sweep(), shapes(), shape_map(), methods_of_80(), registers(), windows()}};
 }

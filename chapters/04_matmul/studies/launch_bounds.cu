@@ -35,13 +35,13 @@ __global__ void __launch_bounds__(block_size, per_sm)
   float sums[rows][cols] = {};
   for (int first = 0; first < k; first += tile_k) {
 #pragma unroll
-    for (int r = a_y; r < tile_m; r += block_size / tile_k) {
-      const int row = first_row + r, col = first + a_x;
+    for (int i = 0; i < tile_m; i += block_size / tile_k) {
+      const int r = a_y + i, row = first_row + r, col = first + a_x;
       a_tile[r][a_x] = row < m && col < k ? a[row * lda + col] : 0;
     }
 #pragma unroll
-    for (int r = b_y; r < tile_k; r += block_size / tile_n) {
-      const int row = first + r, col = first_col + b_x;
+    for (int i = 0; i < tile_k; i += block_size / tile_n) {
+      const int r = b_y + i, row = first + r, col = first_col + b_x;
       b_tile[r][b_x] = row < k && col < n ? b[row * ldb + col] : 0;
     }
     __syncthreads();  // A: the tiles are there before anyone reads them
