@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_results import ROOT, Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
-from course import figures, machine, results, size_plots, tables  # noqa: E402
+from course import figures, machine, map_plots, results, size_plots, tables  # noqa: E402
 
 PLOT = ROOT / "common" / "plot"
 PYTHON = machine.probe_matplotlib().where
@@ -126,6 +126,36 @@ class Draws(Folder):
         self.assertEqual([text for text in texts if "x" in text],
                          [f"{n}x{n}" for n in range(1, 10)])
         self.assertEqual(sum(text == "02_v" for text in texts), 1)
+
+    @needs_matplotlib
+    def test_one_version_and_a_library_on_a_grid_are_a_map(self):
+        rows = [make_row(name, rate, role=role, size={"rows": m, "cols": n, "depth": 7})
+                for m in (10, 20, 300) for n in (16, 40, 5000, 60000)
+                for name, rate, role in (("80_limit", m + 1.5 * n, "version"),
+                                         ("90_lib", 2 * n, "peer"))]
+        self.draw(make_file(rows))
+        texts = self.texts("h200-sequence.svg")
+        for m in (10, 20, 300):
+            for n in (16, 40, 5000, 60000):
+                self.assertIn(f"{(m + 1.5 * n) / (2 * n):.2f}", texts)
+        self.assertIn("80_limit over 90_lib: The sequence", texts)
+        self.assertTrue(any(text.endswith("depth = 7") for text in texts), texts)
+        self.assertFalse(any("TB/s" in text or "GB/s" in text for text in texts))
+
+    def test_what_is_no_map(self):
+        def grid(wide, *roles):
+            return [make_row(f"{10 * k}_v", 5, role=role, size={"rows": m, "cols": n})
+                    for m in (1, 2, 3) for n in range(wide) for k, role in enumerate(roles)]
+        for rows, found in ((grid(3, "version", "peer"), ("rows", "cols")),
+                            (grid(2, "version", "peer"), None),
+                            (grid(3, "version", "version"), None),
+                            (grid(3, "version", "peer", "peer"), None),
+                            (grid(3, "version", "peer")[1:], None),
+                            (grid(3, "version", "peer")[2:], None),
+                            ([dict(row, verified=False) for row in grid(3, "version", "peer")], None),
+                            ([], None)):
+            path = self.write(make_file(rows))
+            self.assertEqual(map_plots.grid_of(results.load(path).rows_of("sequence")), found)
 
     @needs_matplotlib
     def test_same_bytes_twice(self):

@@ -136,11 +136,14 @@ skip = '<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>'
 out = "[ RUN ]\na_test.cpp:3: Skipped\nno NVIDIA driver found\n\n[ SKIPPED ]"
 cases = [case % ("gpu1", "notrun", skip, out)] * 2
 cases += [case % ("host1", "run", "", "test_x (A) ... skipped 'no C compiler'\n\nOK")]
+if os.environ.get("ONE_FAILS"):
+    cases += [case % ("host2", "fail", '<failure message=""/>', "early\n" * 60 + "expected 1, got 2\n")]
 report = words[words.index("--output-junit") + 1]
 open(report, "w").write("<testsuite>%s</testsuite>" % "".join(cases))
 print("1/3 Test #1: gpu1 ...***Skipped\n\n100% tests passed, 0 tests failed out of 3\n\n"
       "Total Test time (real) =   0.01 sec\n\n"
       "The following tests did not run:\n\t  1 - gpu1 (Skipped)")
+sys.exit(8 if os.environ.get("ONE_FAILS") else 0)
 '''
 
 PLOT = """
@@ -892,6 +895,14 @@ class TestsRunTest(ScriptTest):
         self.assertFalse(any("-LE" in call for call in self.calls()))
         self.assertTrue(any("--target 01_vector_add 01_vector_add_test" in
                             call for call in self.calls()))
+
+    def test_what_failed_has_the_last_word(self) -> None:
+        out = self.run_script("tests/run", patch=NO_GPU, code=8, ONE_FAILS="1")
+        last = out[out.index("Total Test time"):]
+        self.assertIn("\nhost2 failed; its last lines:\n  early\n", last)
+        self.assertTrue(last.endswith("\n  expected 1, got 2\n"), last)
+        self.assertEqual(last.count("early"), 39)
+        self.assertNotIn("its last lines", self.run_script("tests/run", patch=NO_GPU))
 
     def test_zero_tests_and_required_gpu_fail(self) -> None:
         self.assertIn("no test ran", self.run_script("tests/run", code=8, NO_TESTS="1"))

@@ -172,6 +172,15 @@ class OnTheCpu(unittest.TestCase):
         self.run_file("a/main.cu", code=1)
         self.assertEqual(self.programs(), built, "both stay built")
 
+    def test_another_one_was_removed(self) -> None:
+        """Also by another process, while this one builds."""
+        for name, answer in {"stays.cu": 1, "gone.cu": 2}.items():
+            self.write(name, f"int main() {{ return {answer}; }}\n")
+            self.run_file(name, code=answer)
+        (self.folder / "gone.cu").unlink()
+        os.utime(ROOT / "build/files-cpu/files.txt")  # so that CMake reads it once more
+        self.run_file("stays.cu", code=1)
+
     def test_what_does_not_compile(self) -> None:
         self.write("here/mistake.cu", MISTAKE)
         out = self.run_file("here/../here/mistake.cu", code=1)

@@ -1,5 +1,6 @@
 """Plots of result files: bars of a study, the roofline path, files compared, and what limits each
-version. Rates over a size are in `size_plots`, what all share in `figures`.
+version. Rates over a size are in `size_plots`, maps of ratios in `map_plots`, what all share in
+`figures`.
 """
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
-from . import limiters, results, size_plots, tables
+from . import limiters, map_plots, results, size_plots, tables
 from .figures import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ROLE_STYLE, STYLES, VERMILLION,
                       Label, legend_below, log_axis, margin_labels, memory_roofs, plain_pyplot,
                       provenance, put_title, save_figure)
@@ -84,12 +85,17 @@ def _limit_lines(axes: Any, rows: Sequence[Row], limits: Sequence[results.Limit]
 # Roofline
 
 def roofline_rows(result: ResultFile, study: Study) -> List[Row]:
-    """The rows with flops and bytes in the order of the file; of a sweep, those of its end."""
+    """The rows with flops and bytes in the order of the file; of a sweep, those of its end, and of
+    several sizes that all versions ran at, those of the first."""
     rows = [row for row in result.rows_of(study.name) if row.flops and row.bytes and not row.words]
     axis = result.axis(study)
     if axis and rows:
         last = max(row.size[axis] for row in rows)
         rows = [row for row in rows if row.size[axis] == last]
+    versions = {row.version for row in rows}
+    for case in dict.fromkeys(row.case for row in rows):
+        if {row.version for row in rows if row.case == case} == versions:
+            return [row for row in rows if row.case == case]
     return rows
 
 
@@ -237,6 +243,8 @@ def draw(result: ResultFile, study: Study, stem: Path, formats: Sequence[str],
         figure = roofline(result, study)
     elif axis:
         figure = size_plots.lines(result, study, axis)
+    elif map_plots.grid_of(result.rows_of(study.name)):
+        figure = map_plots.ratio_map(result, study)
     elif size_plots.many_sizes(result.rows_of(study.name)):
         figure = size_plots.grouped(result, study)
     else:
