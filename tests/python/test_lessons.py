@@ -65,6 +65,11 @@ class Extracts(unittest.TestCase):
         self.assertEqual(listings.extract(SOURCE, "launcher"), listings.extract(SOURCE, "launch"))
         self.assertNotIn("snippet", listings.extract(SOURCE, "all"))
 
+    def test_a_directive_at_the_left_edge_is_no_indent(self):
+        source = ("void f() {\n  int n = 0;\n#pragma unroll\n  for (;;) {\n    ++n;\n  }\n}\n")
+        self.assertEqual(listings.extract(source, "f", body=True),
+                         "int n = 0;\n#pragma unroll\nfor (;;) {\n  ++n;\n}")
+
     def test_indented_code_is_dedented(self):
         text = "struct S {\n    int f() {\n        return 1;\n    }\n};\n"
         self.assertEqual(listings.extract(text, "f"), "int f() {\n    return 1;\n}")

@@ -865,6 +865,19 @@ class RecordTest(ScriptTest):
         out = self.run_script("chapters/run", "01", "--record", patch=GPU, code=1)
         self.assertIn("the sources are not those of .source_stamp", out)
 
+    def test_stamp_stands_in_for_the_git_of_something_else(self) -> None:
+        self.run_script("chapters/run", "--stamp")
+        commit = json.loads((self.root / ".source_stamp").read_text())["commit"]
+        for words in (["rm", "-q", "--cached", "chapters/01_vector_add/02_two.cu"],
+                      ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "older"]):
+            subprocess.run(["git", *words], cwd=str(self.root), check=True,
+                           stdout=subprocess.DEVNULL, env=self.environment({}))
+        out = self.run_script("chapters/run", "01", "--record", patch=GPU)
+        self.assertIn(f"--commit {commit} ", out)
+        self.write("chapters/01_vector_add/02_two.cu", "// changed\n")
+        out = self.run_script("chapters/run", "01", "--record", patch=GPU, code=1)
+        self.assertIn("--record refused, changed: chapters/01_vector_add/02_two.cu", out)
+
 
 class TestsRunTest(ScriptTest):
     def test_skips_are_loud_and_ctest_has_the_last_word(self) -> None:

@@ -214,10 +214,10 @@ def is_source(path: str) -> bool:
                 or any(part.startswith(".") for part in parts))
 
 
-def source_files(chapter: Chapter) -> List[str]:
+def source_files(chapter: Chapter, ask_git: bool = True) -> List[str]:
     """The chapter's and common's source files, relative to the root, sorted."""
     folders = [chapter.path.relative_to(ROOT).as_posix(), "common"]
-    listed = git("ls-files", "-z", "--", *folders)
+    listed = git("ls-files", "-z", "--", *folders) if ask_git else None
     if not listed:  # no git, or a repository without commits: a copy of the tree
         files = [file.relative_to(ROOT).as_posix() for folder in folders
                  for file in (ROOT / folder).rglob("*") if file.is_file()]
@@ -226,10 +226,10 @@ def source_files(chapter: Chapter) -> List[str]:
     return sorted(name for name in files if is_source(name))
 
 
-def source_hash(chapter: Chapter) -> str:
+def source_hash(chapter: Chapter, ask_git: bool = True) -> str:
     """SHA-256 over names and contents of the source files."""
     digest = hashlib.sha256()
-    for name in source_files(chapter):
+    for name in source_files(chapter, ask_git):
         content = (ROOT / name).read_bytes()
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
@@ -268,7 +268,11 @@ def recordable(chapter: Chapter) -> Tuple[str, str]:
     commit, digest = provenance(chapter)
     if commit and digest and not commit.endswith("-dirty"):
         return commit, digest
-    if commit:
+    if commit:  # of these files, or of another repository that the copied files lie in
+        copied = source_hash(chapter, ask_git=False)
+        stamped = stamped_commit(chapter, copied)
+        if stamped:
+            return stamped, copied
         raise Problem(f"--record refused, changed: {', '.join(changed_sources(chapter)[:5])}")
     if not STAMP.exists():
         raise Problem("--record needs git, or a stamp written before: chapters/run --stamp")

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from typing import List, Tuple
 
 from .pages import LessonError
@@ -74,4 +73,9 @@ def extract(text: str, symbol: str, body: bool = False) -> str:
             line = text.rfind("\n", 0, start) + 1
             code = text[line if not text[line:start].strip() else start:closing + 1]
     code = re.sub(r"^[ \t]*(//|#) (/snippet|snippet: \S+)[ \t]*\n", "", code, flags=re.M)
-    return textwrap.dedent(code.strip("\n").rstrip()).strip()
+    # '#pragma unroll' stands at the left edge, wherever its loop does: it has no say in the indent.
+    lines = code.strip("\n").rstrip().splitlines()
+    indent = min((len(line) - len(line.lstrip()) for line in lines
+                  if line.strip() and not line.startswith("#")), default=0)
+    return "\n".join(line if line.startswith("#") else line[indent:].rstrip()
+                     for line in lines).strip()
