@@ -400,6 +400,18 @@ class Pages(Folder):
         self.assertIn("GB/s (n = 2^10) | 2000 GB/s |", front.read_text(encoding="utf-8"))
         self.assertTrue(front.read_text(encoding="utf-8").split("\n")[3].endswith("| - |"))
 
+    def test_the_library_is_that_of_the_best_ones_size(self):
+        self.page("# 01 Add: two arrays\n")
+        front = self.page("<!-- chapters: -->\n<!-- /chapters -->\n", "README.md")
+        for library, shown in ((2**20, "1500 GB/s (lib)"), (2**10, "1800 GB/s (lib)")):
+            rows = [make_row("01_simple", 1000), make_row("02_best", 2000),
+                    make_row("90_lib", 1500, role="peer", size={"n": library}),
+                    make_row("90_lib", 1800, role="peer", size={"n": 2**10 + 1})]
+            rows = rows if library == 2**20 else rows[:2] + rows[3:]
+            self.write(make_file(rows, [make_study()]), "chapters/01_add/results/h200.json")
+            self.run_lessons("--update")
+            self.assertIn(f"| {shown} |", front.read_text(encoding="utf-8"))
+
     def test_a_table_of_chapters_without_records(self):
         self.write(make_file(sweep(), [make_study("sizes", "n")]),
                    "chapters/01_add/results/h200.json")

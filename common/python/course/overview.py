@@ -34,9 +34,10 @@ def line(name: str, result: ResultFile) -> List[str]:
     """One chapter's line. Rows without numbers, and those of limits, are not looked at."""
     rows = [row for row in result.rows_of(STUDY) if not row.words]
     versions = [row for row in rows if row.role == "version"]
-    best, peer = fastest(versions), fastest([row for row in rows if row.role == "peer"])
+    best, peers = fastest(versions), [row for row in rows if row.role == "peer"]
     if not best:
         raise LessonError(f"{result.path}: no version of the study '{STUDY}' has a rate")
+    peer = fastest([row for row in peers if row.size == best.size] or peers)
     library = "-"
     if peer:  # '90_cub' is cub
         called = re.sub(r"^\d+_", "", peer.version).replace("_", " ")
