@@ -14,6 +14,7 @@ import time
 import unittest
 from pathlib import Path
 from typing import Dict, List
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common" / "python"))
@@ -1010,6 +1011,65 @@ class ModuleTest(unittest.TestCase):
                      "chapters/01/my/1.cu", "common/.hidden", "common/simt/engine.cpp",
                      "common/python/course/__pycache__/x.pyc"):
             self.assertFalse(chapters.is_source(name), name)
+
+
+class ToolkitTest(unittest.TestCase):
+    """Which nvcc belong to one toolkit: links and scripts that start another one do."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        machine.toolkit_nvcc.cache_clear()
+        self.addCleanup(machine.toolkit_nvcc.cache_clear)
+
+    def toolkit(self, name: str) -> Path:
+        """An nvcc that tells its place as nvcc does."""
+        nvcc = self.folder / name / "bin" / "nvcc"
+        nvcc.parent.mkdir(parents=True)
+        nvcc.write_text(f"#!/bin/sh\necho '#$ _SPACE_= ' >&2\necho '#$ _HERE_={nvcc.parent}' >&2\n")
+        nvcc.chmod(0o755)
+        return nvcc
+
+    def wrapper(self, text: str) -> Path:
+        nvcc = self.folder / "local" / "nvcc"
+        nvcc.parent.mkdir()
+        nvcc.write_text(text)
+        nvcc.chmod(0o755)
+        return nvcc
+
+    def candidates(self, first: Path, second: Path) -> List[str]:
+        places = {"PATH": f"{first.parent}:/usr/bin:/bin", "CUDA_HOME": str(second.parents[1]),
+                  "CUDACXX": "", "CUDA_PATH": ""}
+        with mock.patch.dict(os.environ, places):
+            return [path for path in machine.nvcc_candidates() if str(self.folder) in path]
+
+    def test_script_that_starts_the_toolkit(self) -> None:
+        toolkit = self.toolkit("cuda")
+        script = self.wrapper(f'#!/bin/sh\nexec {toolkit} "$@"\n')
+        self.assertEqual(machine.toolkit_nvcc(str(script)), os.path.realpath(toolkit))
+        self.assertEqual(self.candidates(script, toolkit), [str(script)])
+
+    def test_link_to_the_toolkit(self) -> None:
+        toolkit = self.toolkit("cuda-13.0")
+        (self.folder / "cuda").symlink_to("cuda-13.0")
+        link = self.folder / "cuda" / "bin" / "nvcc"
+        self.assertEqual(self.candidates(link, toolkit), [str(link)])
+
+    def test_two_toolkits_are_two(self) -> None:
+        one, two = self.toolkit("cuda-12.4"), self.toolkit("cuda-13.0")
+        script = self.wrapper(f'#!/bin/sh\nexec {one} "$@"\n')
+        self.assertEqual(self.candidates(script, two), [str(script), str(two)])
+
+    def test_what_does_not_tell_its_place(self) -> None:
+        for text in ("#!/bin/sh\nexit 1\n", "#!/nowhere/sh\n", "\x7fELF", ""):
+            script = self.folder / "nvcc"
+            script.write_text(text)
+            script.chmod(0o755)
+            machine.toolkit_nvcc.cache_clear()
+            self.assertEqual(machine.toolkit_nvcc(str(script)), os.path.realpath(script))
+        self.assertEqual(machine.toolkit_nvcc(str(self.folder / "no" / "nvcc")),
+                         os.path.realpath(self.folder / "no" / "nvcc"))
 
 
 if __name__ == "__main__":

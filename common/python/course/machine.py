@@ -82,15 +82,30 @@ def probe_tool(name: str, program: str, oldest: str = "") -> Item:
     return item
 
 
+@functools.lru_cache(maxsize=None)
+def toolkit_nvcc(nvcc: str) -> str:
+    """The nvcc inside its toolkit. A link is followed; a script that only starts another nvcc (as
+    packages and clusters install) is asked where that one lies."""
+    real = os.path.realpath(nvcc)
+    try:
+        with open(real, "rb") as file:
+            script = file.read(2) == b"#!"
+    except OSError:
+        script = False
+    told = output_of([nvcc, "--dryrun", "-x", "cu", "-c", os.devnull]) if script else ""
+    here = re.search(r"^#\$ _HERE_=(.+)$", told, re.MULTILINE)
+    return os.path.realpath(Path(here.group(1)) / "nvcc") if here else real
+
+
 def nvcc_candidates() -> List[str]:
-    """Every nvcc of this machine, the one to use first."""
+    """The nvcc of every toolkit of this machine, the one to use first."""
     homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
     named = [os.environ.get("CUDACXX"), shutil.which("nvcc")]
     named += [str(Path(home) / "bin" / "nvcc") for home in homes if home]
     found: Dict[str, str] = {}
     for path in named:
         if path and os.access(path, os.X_OK):
-            found.setdefault(os.path.realpath(path), path)
+            found.setdefault(toolkit_nvcc(path), path)
     return list(found.values())
 
 
@@ -115,7 +130,7 @@ def probe_runtime() -> Item:
     folders = [""]
     nvcc = probe_nvcc()
     if nvcc.version:
-        home = Path(os.path.realpath(nvcc.where)).parents[1]
+        home = Path(toolkit_nvcc(nvcc.where)).parents[1]
         folders = [f"{home}/lib64/", f"{home}/targets/x86_64-linux/lib/", ""]
     for folder in folders:
         for suffix in ("so", "so.13", "so.12"):
@@ -343,7 +358,7 @@ PROBES: Dict[str, Callable[[], Item]] = {
 
 def forget() -> None:
     """Look again: something was installed."""
-    for probe in (probe_tool, probe_matplotlib):
+    for probe in (probe_tool, probe_matplotlib, toolkit_nvcc):
         probe.cache_clear()
 
 
@@ -363,7 +378,7 @@ def places() -> List[str]:
 
 def newest_host_compiler(nvcc: str) -> Optional[int]:
     """The newest major version of g++ that this toolkit accepts, read from its own header."""
-    header = Path(os.path.realpath(nvcc)).parents[1] / "include/crt/host_config.h"
+    header = Path(toolkit_nvcc(nvcc)).parents[1] / "include/crt/host_config.h"
     found = re.search(r"__GNUC__ > (\d+)", header.read_text()) if header.exists() else None
     return int(found.group(1)) if found else None
 

@@ -52,7 +52,7 @@ def execute(command: Sequence[str], timeout: float = 600) -> str:
 
 def find() -> str:
     """The program ncu: on PATH, or beside a compiler of CUDA."""
-    beside = [str(Path(os.path.realpath(nvcc)).parent / "ncu")
+    beside = [str(Path(machine.toolkit_nvcc(nvcc)).parent / "ncu")
               for nvcc in machine.nvcc_candidates()]
     for path in [shutil.which("ncu"), *beside]:
         if path and os.access(path, os.X_OK):

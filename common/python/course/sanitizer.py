@@ -43,7 +43,7 @@ class Shard(NamedTuple):
 def find() -> str:
     """compute-sanitizer, from PATH or beside nvcc."""
     nvcc = machine.probe_nvcc().where
-    home = Path(os.path.realpath(nvcc)).parents[1] if nvcc else Path("/usr/local/cuda")
+    home = Path(machine.toolkit_nvcc(nvcc)).parents[1] if nvcc else Path("/usr/local/cuda")
     folders = [os.environ.get("PATH", ""), str(home / "bin"), str(home / "compute-sanitizer")]
     found = shutil.which("compute-sanitizer", path=os.pathsep.join(folders))
     if not found:
