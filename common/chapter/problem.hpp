@@ -4,6 +4,7 @@
 /// least traffic.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +46,7 @@ enum class Input {
 const char* name_of(Input input);
 
 /// One array of a problem. Inputs are filled by value(input, seed, i, magnitude_every) of
-/// input.hpp.
+/// input.hpp, on the device, or by `values`.
 struct Array {
   std::string name;
   std::int64_t count = 0;
@@ -54,6 +55,8 @@ struct Array {
   std::int64_t offset_bytes =
       0;  ///< distance from a 256-byte boundary, for studies of misalignment
   std::int64_t magnitude_every = 0;  ///< k > 0: element k - 1, 2k - 1, ... without its sign
+  /// Writes all elements to host memory: for inputs that depend on more than the index.
+  std::function<void(void* host)> values = {};
   std::int64_t bytes() const { return count * static_cast<std::int64_t>(bytes_of(type)); }
 };
 

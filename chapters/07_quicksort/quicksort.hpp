@@ -1,0 +1,188 @@
+#pragma once
+/// \file
+/// The problem of this chapter, in host C++: families of keys, the reference, least traffic.
+/// Versions never include it.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "chapter/input.hpp"
+#include "chapter/problem.hpp"
+
+/// The launcher of every sort.
+template <class T>
+using Launcher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
+                             std::int64_t n, cudaStream_t stream);
+/// Keys with a value each, which goes where its key goes.
+template <class T>
+using PairLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const T* keys_in,
+                                 const unsigned* values_in, T* keys_out, unsigned* values_out,
+                                 std::int64_t n, cudaStream_t stream);
+
+namespace quicksort_chapter {
+
+/// How the keys of an array lie. `any`: as the course's family of inputs says.
+enum class Order {
+  any,
+  sorted,
+  reversed,
+  organ_pipe,     ///< up to the middle, then down again
+  one_differs,    ///< all equal but one
+  two_values,     ///< at random
+  sixteen_values  ///< at random
+  ,
+  zipf  ///< the k-th most frequent of 2^20 values is k times rarer than the most frequent one
+};
+
+template <class T>
+constexpr course::Type type_of = std::is_same<T, float>::value      ? course::Type::f32
+                                 : std::is_same<T, unsigned>::value ? course::Type::u32
+                                 : std::is_same<T, int>::value      ? course::Type::i32
+                                                                    : course::Type::i64;
+
+/// A key for each 32-bit number, in the same order.
+template <class T>
+T spread(std::uint32_t x) {
+  if (std::is_same<T, float>::value) return static_cast<T>(static_cast<float>(x >> 8) - 0x1p23f);
+  if (std::is_same<T, unsigned>::value) return static_cast<T>(x);
+  const std::int64_t centred = std::int64_t{x} - (std::int64_t{1} << 31);
+  return static_cast<T>(sizeof(T) == 8 ? centred * (1 << 20) : centred);
+}
+
+/// Any key that a double holds: all bits of 32 and, but for NaN, of floats; of 64-bit integers 53
+/// bits, shifted by 0 to 11.
+template <class T>
+T any_key(std::uint64_t bits) {
+  if (std::is_same<T, float>::value) {
+    auto word = static_cast<std::uint32_t>(bits >> 32);
+    if ((word >> 23 & 0xffu) == 0xffu) word ^= 1u << 23;  // finite
+    float key;
+    std::memcpy(&key, &word, sizeof key);
+    return static_cast<T>(key);
+  }
+  if (sizeof(T) == 4) return static_cast<T>(bits >> 32);
+  return static_cast<T>((static_cast<std::int64_t>(bits) >> 11) * (1 << (bits % 12)));
+}
+
+/// Element i of n in an order other than `any`.
+template <class T>
+T key_in(Order order, std::uint64_t seed, std::int64_t i, std::int64_t n) {
+  const std::uint64_t bits = course::mix(seed, static_cast<std::uint64_t>(i));
+  const auto step = [](std::int64_t k, std::int64_t of) {
+    return spread<T>(static_cast<std::uint32_t>(static_cast<double>(k) / static_cast<double>(of) *
+                                                4294967295.0));
+  };
+  switch (order) {
+    case Order::sorted:
+      return step(i, n);
+    case Order::reversed:
+      return step(n - 1 - i, n);
+    case Order::organ_pipe:
+      return step(std::min(i, n - 1 - i), n);
+    case Order::one_differs:
+      return spread<T>(
+          i == static_cast<std::int64_t>(course::mix(seed, 0) % static_cast<std::uint64_t>(n))
+              ? 0x12345678u
+              : 0x87654321u);
+    case Order::two_values:
+      return spread<T>(bits >> 63 != 0 ? 0x87654321u : 0x12345678u);
+    case Order::sixteen_values:
+      return spread<T>(static_cast<std::uint32_t>(bits >> 60) * 0x0fedcba9u);
+    case Order::zipf: {
+      const double uniform = static_cast<double>(bits >> 11) * 0x1p-53;
+      const auto rank = static_cast<std::uint64_t>(std::exp2(20 * uniform));
+      return spread<T>(static_cast<std::uint32_t>(course::mix(7, rank)));
+    }
+    case Order::any:
+      break;
+  }
+  return T{};
+}
+
+/// Sorts on all threads of the host: parts of the array, then pairs of sorted parts into one.
+template <class T>
+void sort_on_host(std::vector<T>& keys) {
+  const auto n = static_cast<std::int64_t>(keys.size());
+  std::int64_t parts = 1;
+  while (parts < 16 && n / parts > 1 << 16) parts *= 2;
+  const auto begin = [&](std::int64_t part) { return keys.begin() + n * part / parts; };
+  course::parallel_for(
+      parts,
+      [&](std::int64_t from, std::int64_t to) {
+        for (std::int64_t p = from; p < to; ++p) std::sort(begin(p), begin(p + 1));
+      },
+      1);
+  std::vector<T> merged(parts > 1 ? keys.size() : 0);
+  for (std::int64_t width = 1; width < parts; width *= 2) {
+    course::parallel_for(
+        parts / (2 * width),
+        [&](std::int64_t from, std::int64_t to) {
+          for (std::int64_t p = 2 * width * from; p < 2 * width * to; p += 2 * width) {
+            std::merge(begin(p), begin(p + width), begin(p + width), begin(p + 2 * width),
+                       merged.begin() + (begin(p) - keys.begin()));
+          }
+        },
+        1);
+    keys.swap(merged);
+  }
+}
+
+}  // namespace quicksort_chapter
+
+/// out = the n keys of in, in ascending order.
+template <class T>
+class Sort : public course::Problem {
+ public:
+  using Order = quicksort_chapter::Order;
+  Sort(course::Size size, std::uint64_t seed, course::Input input, Order order = Order::any)
+      : Problem(std::move(size), seed, input), order_(order) {}
+
+  std::vector<course::Array> inputs() const override {
+    course::Array in{"in", n(), quicksort_chapter::type_of<T>, seed()};
+    in.values = [problem = *this](void* host) { problem.write_keys(static_cast<T*>(host)); };
+    return {in};
+  }
+  std::vector<course::Array> outputs() const override {
+    return {{"out", n(), quicksort_chapter::type_of<T>}};
+  }
+  double bytes_read() const override { return sizeof(T) * static_cast<double>(n()); }
+  double bytes_written() const override { return bytes_read(); }
+  Work work() const override { return {static_cast<double>(n()), 1e9, "Gkeys/s"}; }
+
+  void expected(int, double* out) const override {
+    const std::vector<T> keys = sorted();
+    course::parallel_for(n(), [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i)
+        out[i] = static_cast<double>(keys[static_cast<std::size_t>(i)]);
+    });
+  }
+  course::Tolerance tolerance(int) const override { return {0, 0, true}; }
+
+ protected:
+  void write_keys(T* keys) const {
+    course::parallel_for(n(), [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) keys[i] = key(i);
+    });
+  }
+  std::vector<T> sorted() const {
+    std::vector<T> keys(static_cast<std::size_t>(n()));
+    write_keys(keys.data());
+    quicksort_chapter::sort_on_host(keys);
+    return keys;
+  }
+  T key(std::int64_t i) const {
+    if (order_ != Order::any) return quicksort_chapter::key_in<T>(order_, seed(), i, n());
+    if (input() == course::Input::random)
+      return quicksort_chapter::any_key<T>(course::mix(seed(), static_cast<std::uint64_t>(i)));
+    return course::value<T>(input(), seed(), i);
+  }
+
+ private:
+  Order order_;
+};
