@@ -209,10 +209,15 @@ constexpr unsigned long long one_segment = 1, one_tile = 1ull << 32;
 /// Both parts of a segment, as they lie after it was parted: parts[0] up to its last key.
 template <class U>
 __device__ void get_parts(const Segment<U>& segment, std::int64_t lefts, Segment<U>* parts) {
-  const int place = next_place(segment.place), parted = segment.level + 1;
-  const std::int64_t rights = segment.count - lefts;
-  parts[0] = {segment.first, lefts, segment.low, segment.last, place, parted};
-  parts[1] = {segment.first + lefts, rights, segment.last + 1, segment.high, place, parted};
+  parts[0] = parts[1] = segment;
+  parts[0].place = parts[1].place = next_place(segment.place);
+  parts[0].level = parts[1].level = segment.level + 1;
+  parts[0].lefts = parts[1].lefts = parts[0].rights = parts[1].rights = 0;
+  parts[0].count = lefts;
+  parts[0].high = segment.last;
+  parts[1].first += lefts;
+  parts[1].count -= lefts;
+  parts[1].low = segment.last + 1;
 }
 
 /// Parts the tiles of all segments of a list, a block each. Launch: at least as many blocks of
@@ -272,7 +277,9 @@ __global__ void __launch_bounds__(block_size)
 /// Lists the whole input as the only segment. Launch: one warp.
 template <class T>
 __global__ void list_input(Arrays<T> arrays, List<Ordered<T>> list, std::int64_t n) {
-  Segment<Ordered<T>> all{0, n, 0, ~Ordered<T>{0}, 0, 0};
+  Segment<Ordered<T>> all{};
+  all.count = n;
+  all.high = ~Ordered<T>{0};
   all.last = last_of_left(arrays, all);
   if (threadIdx.x != 0) return;
   list.segments[0] = all;
@@ -429,6 +436,12 @@ cudaError_t sort_keys(void* workspace, std::size_t& workspace_bytes, const T* in
 /// A seed that nobody knows who made the input.
 inline std::uint64_t any_seed() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+/// The same with a seed that somebody else has chosen.
+cudaError_t sort_seeded(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                        unsigned* out, std::int64_t n, std::uint64_t seed, cudaStream_t stream) {
+  return sort_keys(workspace, workspace_bytes, in, out, n, seed, stream);
 }
 
 cudaError_t sort(void* workspace, std::size_t& workspace_bytes, const unsigned* in, unsigned* out,

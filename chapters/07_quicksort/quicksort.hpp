@@ -32,11 +32,10 @@ enum class Order {
   any,
   sorted,
   reversed,
-  organ_pipe,     ///< up to the middle, then down again
-  one_differs,    ///< all equal but one
-  two_values,     ///< at random
-  sixteen_values  ///< at random
-  ,
+  organ_pipe,      ///< up to the middle, then down again
+  one_differs,     ///< all equal but one
+  two_values,      ///< at random
+  sixteen_values,  ///< at random
   zipf  ///< the k-th most frequent of 2^20 values is k times rarer than the most frequent one
 };
 
@@ -185,4 +184,44 @@ class Sort : public course::Problem {
 
  private:
   Order order_;
+};
+
+/// The same with a value for each key. Equal keys have equal values, so that their order among each
+/// other, which is nobody's promise, makes no difference.
+template <class T>
+class SortPairs : public Sort<T> {
+ public:
+  using Sort<T>::Sort;
+  std::vector<course::Array> inputs() const override {
+    std::vector<course::Array> arrays = Sort<T>::inputs();
+    course::Array values{"values", this->n(), course::Type::u32, this->seed()};
+    values.values = [problem = *this](void* host) {
+      auto* const out = static_cast<std::uint32_t*>(host);
+      course::parallel_for(problem.n(), [&](std::int64_t from, std::int64_t to) {
+        for (std::int64_t i = from; i < to; ++i) out[i] = value_of(problem.key(i));
+      });
+    };
+    arrays.push_back(values);
+    return arrays;
+  }
+  std::vector<course::Array> outputs() const override {
+    std::vector<course::Array> arrays = Sort<T>::outputs();
+    arrays.push_back({"values_out", this->n(), course::Type::u32});
+    return arrays;
+  }
+  double bytes_read() const override { return (sizeof(T) + 4.0) * static_cast<double>(this->n()); }
+  void expected(int output, double* out) const override {
+    if (output == 0) return Sort<T>::expected(0, out);
+    const std::vector<T> keys = this->sorted();
+    course::parallel_for(this->n(), [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) out[i] = value_of(keys[static_cast<std::size_t>(i)]);
+    });
+  }
+
+ private:
+  static std::uint32_t value_of(T key) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &key, sizeof key);
+    return static_cast<std::uint32_t>(course::mix(1, bits) >> 32);
+  }
 };

@@ -6,7 +6,8 @@ using namespace course;
 using quicksort_chapter::Order;
 
 COURSE_TYPED_LAUNCHERS(Launcher, (sort), one_thread, block_per_segment, level_by_level,
-                       reserve_places);
+                       reserve_places, work_queue, three_ways, many_splitters);
+COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters);
 
 namespace {
 
@@ -29,6 +30,9 @@ std::vector<Version> ladder() {
       of("02_block", "a block per segment", block_per_segment::sort),
       of("03_level_by_level", "levels from the host", level_by_level::sort),
       of("04_reserve", "many blocks per segment", reserve_places::sort),
+      of("05_work_queue", "one launch, a queue", work_queue::sort),
+      of("06_three_ways", "equal keys stay", three_ways::sort),
+      of("07_many_splitters", "up to 511 splitters", many_splitters::sort),
   };
 }
 
@@ -49,6 +53,17 @@ Study of_type(const char* name, const char* title) {
   return study;
 }
 
+/// Keys with values.
+template <class T>
+Study of_pairs(const char* name, const char* title) {
+  Study study = of_type<T>(name, title);
+  study.make = make_problem<SortPairs<T>>();
+  PairLauncher<T>* const many_splitters_pairs = many_splitters::sort_pairs;
+  study.versions = {
+      row("07_many_splitters", "up to 511 splitters", many_splitters_pairs).up_to(most_keys)};
+  return study;
+}
+
 }  // namespace
 
 course::Chapter course::chapter() {
@@ -56,5 +71,7 @@ course::Chapter course::chapter() {
           "sort an array",
           {of_type<unsigned>("sequence", "Keys of 32 bits, random"),
            of_type<int>("int", "Integers with a sign"), of_type<float>("float", "Floats"),
-           of_type<std::int64_t>("int64", "Integers of 64 bits")}};
+           of_type<std::int64_t>("int64", "Integers of 64 bits"),
+           of_pairs<unsigned>("pairs", "Keys of 32 bits with values of 32 bits"),
+           of_pairs<std::int64_t>("int64_pairs", "Keys of 64 bits with values of 32 bits")}};
 }
