@@ -282,38 +282,44 @@ template <class U>
 struct Splitters {
   U tree[most_buckets];    // of node i the children are 2 i and 2 i + 1; the root is 1
   U sorted[most_buckets];  // the same splitters in ascending order
+  int nodes;               // a power of two: the walk ends beyond them
 
-  /// All threads must call; then __syncthreads().
+  /// All threads must call; then __syncthreads(). Splitters that fill the tree up are as large as
+  /// can be: no key is larger.
   __device__ void load(const U* from, int buckets) {
-    for (int i = thread_index(); i < buckets; i += block_size) {
+    int size = 2;
+    while (size < buckets) size *= 2;
+    if (thread_index() == 0) nodes = size;
+    for (int i = thread_index(); i < size; i += block_size) {
       if (i < buckets - 1) sorted[i] = from[i];
       if (i == 0) continue;
-      const int level = 31 - __clz(i), below = buckets >> level;  // buckets below node i
-      tree[i] = from[(i - (1 << level)) * below + below / 2 - 1];
+      const int level = 31 - __clz(i), below = size >> level;  // leaves below node i
+      const int middle = (i - (1 << level)) * below + below / 2 - 1;
+      tree[i] = middle < buckets - 1 ? from[middle] : ~U{0};
     }
   }
 
   /// 2 b for keys between splitters b - 1 and b, 2 b + 1 for keys like splitter b.
   __device__ int bucket_of(U key, int buckets) const {
     int node = 1;
-    while (node < buckets) node = 2 * node + (tree[node] < key ? 1 : 0);
-    const int b = node - buckets;
+    while (node < nodes) node = 2 * node + (tree[node] < key ? 1 : 0);
+    const int b = node - nodes;
     return 2 * b + (b < buckets - 1 && sorted[b] == key ? 1 : 0);
   }
 };
 
 /// Chooses the splitters of a segment: from `leaf` keys at random places, sorted, those at equal
 /// distances. Launch: a block of block_size threads for each segment.
-template <class T, class V>
+template <class T>
 __global__ void __launch_bounds__(block_size)
-    choose_splitters(Arrays<T, V> arrays, Level<T> level) {
+    choose_splitters(const T* all, Level<T> level, std::uint64_t seed) {
   using U = Ordered<T>;
   __shared__ U s[leaf];
   const Segment segment = level.segments[blockIdx.x];
   if (segment.count == 0) return;
-  const T* const keys = arrays.from(level.place).keys + segment.first;
+  const T* const keys = all + segment.first;
   for (int i = thread_index(); i < leaf; i += block_size)
-    s[i] = ordered(keys[random_below(segment.count, arrays.seed, segment.first, i)]);
+    s[i] = ordered(keys[random_below(segment.count, seed, segment.first, i)]);
   __syncthreads();
   sort_shared(
       leaf, [&](int b, int a) { return s[b] < s[a]; },
@@ -322,9 +328,8 @@ __global__ void __launch_bounds__(block_size)
         s[a] = s[b], s[b] = key;
       });
   U* const splitters = level.splitters + std::int64_t{blockIdx.x} * level.buckets;
-  const int distance = leaf / level.buckets;
   for (int i = thread_index(); i < level.buckets - 1; i += block_size)
-    splitters[i] = s[(i + 1) * distance - 1];
+    splitters[i] = s[(i + 1) * leaf / level.buckets];
 }
 
 /// A tile of a segment.
@@ -351,8 +356,8 @@ struct Tile {
 };
 
 /// Counts the keys of each bucket. Launch: a block of block_size threads for each tile, or more.
-template <class T, class V>
-__global__ void __launch_bounds__(block_size) count_buckets(Arrays<T, V> arrays, Level<T> level) {
+template <class T>
+__global__ void __launch_bounds__(block_size) count_buckets(const T* all, Level<T> level) {
   using U = Ordered<T>;
   __shared__ Splitters<U> splitters;
   __shared__ int counts[2 * most_buckets];
@@ -361,16 +366,16 @@ __global__ void __launch_bounds__(block_size) count_buckets(Arrays<T, V> arrays,
   splitters.load(level.splitters + std::int64_t{mine.segment} * level.buckets, level.buckets);
   for (int i = thread_index(); i < 2 * level.buckets; i += block_size) counts[i] = 0;
   __syncthreads();
-  const T* const keys = arrays.from(level.place).keys + mine.first;
+  const T* const keys = all + mine.first;
 #pragma unroll
   for (int k = 0; k < keys_per_thread<T>; ++k) {
     const int i = k * block_size + thread_index();
     if (i < mine.count) atomicAdd(&counts[splitters.bucket_of(ordered(keys[i]), level.buckets)], 1);
   }
   __syncthreads();
-  unsigned long long* const all = level.places + std::int64_t{mine.segment} * 2 * level.buckets;
+  unsigned long long* const sums = level.places + std::int64_t{mine.segment} * 2 * level.buckets;
   for (int i = thread_index(); i < 2 * level.buckets; i += block_size) {
-    if (counts[i] > 0) atomicAdd(&all[i], static_cast<unsigned long long>(counts[i]));
+    if (counts[i] > 0) atomicAdd(&sums[i], static_cast<unsigned long long>(counts[i]));
   }
 }
 
@@ -464,18 +469,13 @@ __global__ void __launch_bounds__(block_size) scatter(Arrays<T, V> arrays, Level
   }
 }
 
-/// Sorts the leaves, a block of block_size threads each.
+/// Sorts the leaves, a block of block_size threads each. leaves == nullptr: the whole input, n
+/// keys.
 template <class T, class V>
 __global__ void __launch_bounds__(block_size)
-    sort_leaves(Arrays<T, V> arrays, const Segment* leaves, int place) {
-  const Segment mine = leaves[blockIdx.x];
+    sort_leaves(Arrays<T, V> arrays, const Segment* leaves, int place, std::int64_t n) {
+  const Segment mine = leaves == nullptr ? Segment{0, n} : leaves[blockIdx.x];
   if (mine.count > 0) sort_with_block(arrays, mine.first, mine.count, place);
-}
-
-/// Sorts an input that is short enough for it. Launch: one block of block_size threads.
-template <class T, class V>
-__global__ void __launch_bounds__(block_size) sort_input(Arrays<T, V> arrays, std::int64_t n) {
-  sort_leaf(arrays.in, arrays.out, static_cast<int>(n));
 }
 
 /// The whole input as the only segment. Launch: one thread.
@@ -493,20 +493,27 @@ inline bool misaligned(const void* p, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
 }
 
+/// The least number whose square is not below n.
+inline std::int64_t root_of(std::int64_t n) {
+  std::int64_t root = 1;
+  while (root * root < n) ++root;
+  return root;
+}
+
 /// How many levels there are and how many buckets their segments have: for n keys so many that a
 /// leaf has mean_leaf keys, but not more than most_buckets per level. (Then leaves are longer.)
 struct Plan {
   int levels = 0, buckets[2] = {1, 1};
 
+  Plan() = default;
   explicit Plan(std::int64_t n) {
     if (n <= leaf) return;
-    int bits = 1, most_bits = 1;
-    while (std::int64_t{mean_leaf} << bits < n) ++bits;
-    while (1 << most_bits < most_buckets) ++most_bits;
-    levels = bits > most_bits ? 2 : 1;
-    const int first = levels == 1 ? bits : bits > 2 * most_bits ? most_bits : (bits + 1) / 2;
-    buckets[0] = 1 << first;
-    if (levels == 2) buckets[1] = 1 << (bits - first < most_bits ? bits - first : most_bits);
+    const std::int64_t most = most_buckets, leaves = (n + mean_leaf - 1) / mean_leaf;
+    levels = leaves <= most ? 1 : 2;
+    const std::int64_t first = levels == 1 ? leaves : leaves > most * most ? most : root_of(leaves);
+    const std::int64_t second = (leaves + first - 1) / first;
+    buckets[0] = static_cast<int>(first);
+    buckets[1] = static_cast<int>(second < most ? second : most);
   }
 };
 
@@ -573,23 +580,22 @@ cudaError_t sort_any(void* workspace, std::size_t& workspace_bytes, Pairs<const 
                          k};
     const auto blocks = static_cast<unsigned>(count);
     const auto tiles = static_cast<unsigned>(n / tile<T> + count);
+    const T* const keys = k == 0 ? in.keys : arrays.scratch.keys;
     if (k == 0)
       list_input<<<1, 1, 0, stream>>>(level, n);
     else
       number_tiles<<<1, block_size, 0, stream>>>(level);
-    choose_splitters<<<blocks, block_size, 0, stream>>>(arrays, level);
-    count_buckets<<<tiles, block_size, 0, stream>>>(arrays, level);
+    choose_splitters<<<blocks, block_size, 0, stream>>>(keys, level, seed);
+    count_buckets<<<tiles, block_size, 0, stream>>>(keys, level);
     make_places<<<blocks, block_size, 0, stream>>>(level, segments + count);
     scatter<<<tiles, block_size, 0, stream>>>(arrays, level);
     if (cudaError_t error = cudaGetLastError()) return error;
     segments += count;
     count *= plan.buckets[k];
   }
-  if (plan.levels == 0)
-    sort_input<<<1, block_size, 0, stream>>>(arrays, n);
-  else
-    sort_leaves<<<static_cast<unsigned>(count), block_size, 0, stream>>>(arrays, segments,
-                                                                         plan.levels);
+  if (plan.levels == 0) segments = nullptr;
+  sort_leaves<<<static_cast<unsigned>(count), block_size, 0, stream>>>(arrays, segments,
+                                                                       plan.levels, n);
   return cudaGetLastError();
 }
 
@@ -609,7 +615,7 @@ cudaError_t sort_keys(void* workspace, std::size_t& workspace_bytes, const T* in
 cudaError_t sort_as_told(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
                          unsigned* out, std::int64_t n, int levels, int first_buckets,
                          int second_buckets, std::uint64_t seed, cudaStream_t stream) {
-  Plan plan(0);
+  Plan plan;
   plan.levels = levels;
   plan.buckets[0] = first_buckets;
   plan.buckets[1] = second_buckets;
@@ -641,20 +647,6 @@ cudaError_t sort_pairs(void* workspace, std::size_t& workspace_bytes, const unsi
                        std::int64_t n, cudaStream_t stream) {
   return sort_any<unsigned, unsigned>(workspace, workspace_bytes, {keys_in, values_in},
                                       {keys_out, values_out}, n, Plan(n), any_seed(), stream);
-}
-
-cudaError_t sort_pairs(void* workspace, std::size_t& workspace_bytes, const int* keys_in,
-                       const unsigned* values_in, int* keys_out, unsigned* values_out,
-                       std::int64_t n, cudaStream_t stream) {
-  return sort_any<int, unsigned>(workspace, workspace_bytes, {keys_in, values_in},
-                                 {keys_out, values_out}, n, Plan(n), any_seed(), stream);
-}
-
-cudaError_t sort_pairs(void* workspace, std::size_t& workspace_bytes, const float* keys_in,
-                       const unsigned* values_in, float* keys_out, unsigned* values_out,
-                       std::int64_t n, cudaStream_t stream) {
-  return sort_any<float, unsigned>(workspace, workspace_bytes, {keys_in, values_in},
-                                   {keys_out, values_out}, n, Plan(n), any_seed(), stream);
 }
 
 cudaError_t sort_pairs(void* workspace, std::size_t& workspace_bytes, const std::int64_t* keys_in,

@@ -6,8 +6,8 @@ using namespace course;
 using quicksort_chapter::Order;
 
 COURSE_TYPED_LAUNCHERS(Launcher, (sort), one_thread, block_per_segment, level_by_level,
-                       reserve_places, work_queue, three_ways, many_splitters);
-COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters);
+                       reserve_places, work_queue, three_ways, many_splitters, register_leaves);
+COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves);
 
 namespace {
 
@@ -33,6 +33,7 @@ std::vector<Version> ladder() {
       of("05_work_queue", "one launch, a queue", work_queue::sort),
       of("06_three_ways", "equal keys stay", three_ways::sort),
       of("07_many_splitters", "up to 511 splitters", many_splitters::sort),
+      of("08_register_leaves", "leaves in registers", register_leaves::sort),
   };
 }
 
@@ -58,9 +59,13 @@ template <class T>
 Study of_pairs(const char* name, const char* title) {
   Study study = of_type<T>(name, title);
   study.make = make_problem<SortPairs<T>>();
-  PairLauncher<T>* const many_splitters_pairs = many_splitters::sort_pairs;
+  const auto of = [](const char* id, const char* title_, PairLauncher<T>* sort) {
+    return row(id, title_, sort).up_to(most_keys);
+  };
   study.versions = {
-      row("07_many_splitters", "up to 511 splitters", many_splitters_pairs).up_to(most_keys)};
+      of("07_many_splitters", "up to 511 splitters", many_splitters::sort_pairs),
+      of("08_register_leaves", "leaves in registers", register_leaves::sort_pairs),
+  };
   return study;
 }
 
