@@ -19,6 +19,9 @@
 template <class T>
 using Launcher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                              std::int64_t n, cudaStream_t stream);
+/// std::sort on the host; *seconds: what it took.
+using HostSort = cudaError_t(const unsigned* in, unsigned* out, std::int64_t n, double* seconds,
+                             cudaStream_t stream);
 /// Keys with a value each, which goes where its key goes.
 template <class T>
 using PairLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const T* keys_in,
@@ -32,6 +35,7 @@ enum class Order {
   any,
   sorted,
   reversed,
+  constant,
   organ_pipe,      ///< up to the middle, then down again
   one_differs,     ///< all equal but one
   two_values,      ///< at random
@@ -54,13 +58,14 @@ T spread(std::uint32_t x) {
   return static_cast<T>(sizeof(T) == 8 ? centred * (1 << 20) : centred);
 }
 
-/// Any key that a double holds: all bits of 32 and, but for NaN, of floats; of 64-bit integers 53
-/// bits, shifted by 0 to 11.
+/// Any key that a double holds: all bits of 32, but for NaN and zeros of floats; of 64-bit integers
+/// 53 bits, shifted by 0 to 11.
 template <class T>
 T any_key(std::uint64_t bits) {
   if (std::is_same<T, float>::value) {
     auto word = static_cast<std::uint32_t>(bits >> 32);
     if ((word >> 23 & 0xffu) == 0xffu) word ^= 1u << 23;  // finite
+    if (word << 1 == 0) word = 1;                         // no zeros: libraries take -0.0 for 0.0
     float key;
     std::memcpy(&key, &word, sizeof key);
     return static_cast<T>(key);
@@ -84,6 +89,8 @@ T key_in(Order order, std::uint64_t seed, std::int64_t i, std::int64_t n) {
       return step(n - 1 - i, n);
     case Order::organ_pipe:
       return step(std::min(i, n - 1 - i), n);
+    case Order::constant:
+      return spread<T>(0x12345678u);
     case Order::one_differs:
       return spread<T>(
           i == static_cast<std::int64_t>(course::mix(seed, 0) % static_cast<std::uint64_t>(n))

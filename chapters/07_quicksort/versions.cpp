@@ -6,13 +6,28 @@ using namespace course;
 using quicksort_chapter::Order;
 
 COURSE_TYPED_LAUNCHERS(Launcher, (sort), one_thread, block_per_segment, level_by_level,
-                       reserve_places, work_queue, three_ways, many_splitters, register_leaves);
-COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves);
+                       reserve_places, work_queue, three_ways, many_splitters, register_leaves,
+                       cub_merge, cub_radix);
+COURSE_LAUNCHERS(Launcher<unsigned>, (sort), sample_form);
+COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves, cub_merge,
+                       cub_radix);
+COURSE_LAUNCHERS(HostSort, (sort_on_host), std_sort);
 
 namespace {
 
 /// No launcher takes more keys.
 constexpr std::int64_t most_keys = (std::int64_t{1} << 40) - 1;
+
+/// Above this n a version would take too long: on the CPU backend every access is checked.
+constexpr std::int64_t slow([[maybe_unused]] std::int64_t n) {
+#ifdef SIMT
+  return 1 << 14;
+#else
+  return n;
+#endif
+}
+
+Version of_cub(const Version& version) { return version.peer("CUB").up_to(any_n); }
 
 /// All versions, for keys of type T.
 template <class T>
@@ -20,13 +35,8 @@ std::vector<Version> ladder() {
   const auto of = [](const char* id, const char* title, Launcher<T>* sort) {
     return row(id, title, sort).up_to(most_keys);
   };
-#ifdef SIMT
-  constexpr std::int64_t slow = 1 << 14;
-#else
-  constexpr std::int64_t slow = 1 << 22;
-#endif
   return {
-      of("01_one_thread", "one thread per segment", one_thread::sort).slow_above(slow),
+      of("01_one_thread", "one thread per segment", one_thread::sort).slow_above(slow(1 << 20)),
       of("02_block", "a block per segment", block_per_segment::sort),
       of("03_level_by_level", "levels from the host", level_by_level::sort),
       of("04_reserve", "many blocks per segment", reserve_places::sort),
@@ -34,14 +44,63 @@ std::vector<Version> ladder() {
       of("06_three_ways", "equal keys stay", three_ways::sort),
       of("07_many_splitters", "up to 511 splitters", many_splitters::sort),
       of("08_register_leaves", "leaves in registers", register_leaves::sort),
+      of_cub(of("90_cub_merge", "CUB merge sort", cub_merge::sort)),
+      of_cub(of("91_cub_radix", "CUB radix sort", cub_radix::sort)),
   };
 }
 
+/// What is not a launcher on the device: it says itself how long it took.
+Version of_host() {
+  Version version{"std_sort", "std::sort, one core"};
+  if (std_sort::sort_on_host == nullptr) return version;
+  const auto seconds = std::make_shared<double>(0);
+  version.launch = [seconds](const Problem& p, const Arguments& a) {
+    return std_sort::sort_on_host(a.in<unsigned>(0), a.out<unsigned>(0), p.n(), seconds.get(),
+                                  a.stream);
+  };
+  version.timer = [seconds](const std::function<void()>& launch, cudaStream_t) {
+    launch();
+    return *seconds;
+  };
+  version.needs.capturable = false;
+  return version.peer("the host").in_file("studies/std_sort").up_to(most_keys);
+}
+
+/// Around the tiles of 2048, 4096 and 8192 keys; (1 << 21) + 1 and more have two levels in 07, 08.
 std::vector<Size> test_sizes() {
-  return sizes_of_n({0,     1,     2,     3,      31,      32,      33,           63,    64,
-                     65,    127,   255,   256,    257,     1023,    1024,         2047,  2048,
-                     2049,  4095,  4096,  4097,   5000,    8193,    16383,        16384, 16385,
-                     16411, 65537, 98311, 262145, 1000003, 2097153, (1 << 24) + 3});
+  return sizes_of_n({0,
+                     1,
+                     2,
+                     3,
+                     31,
+                     32,
+                     33,
+                     64,
+                     65,
+                     255,
+                     256,
+                     257,
+                     1023,
+                     1025,
+                     2047,
+                     2048,
+                     2049,
+                     4095,
+                     4096,
+                     4097,
+                     5000,
+                     8191,
+                     8192,
+                     8193,
+                     16384,
+                     16411,
+                     65537,
+                     98311,
+                     262145,
+                     1000003,
+                     (1 << 21) + 1,
+                     5000011,
+                     (1 << 24) + 3});
 }
 
 template <class T>
@@ -51,6 +110,16 @@ Study of_type(const char* name, const char* title) {
   study.sizes = powers_of_two({28});
   study.cpu_sizes = powers_of_two({14});
   study.test_sizes = test_sizes();
+  return study;
+}
+
+Study sequence() {
+  Study study = of_type<unsigned>("sequence", "Keys of 32 bits, random");
+  study.versions.push_back(row("sample_form", "form of the CUDA sample", sample_form::sort)
+                               .in_file("studies/sample_form")
+                               .slow_above(slow(1 << 22))
+                               .up_to(INT32_MAX));
+  study.versions.push_back(of_host().slow_above(slow(1 << 24)));
   return study;
 }
 
@@ -65,7 +134,24 @@ Study of_pairs(const char* name, const char* title) {
   study.versions = {
       of("07_many_splitters", "up to 511 splitters", many_splitters::sort_pairs),
       of("08_register_leaves", "leaves in registers", register_leaves::sort_pairs),
+      of_cub(of("90_cub_merge", "CUB merge sort", cub_merge::sort_pairs)),
+      of_cub(of("91_cub_radix", "CUB radix sort", cub_radix::sort_pairs)),
   };
+  return study;
+}
+
+Study size_sweep() {
+  return at_sizes(sequence(), "size", "Rate over size, random keys, L2 cold",
+                  "01,02,03,04,06,07,08,90,91,sample_form,std_sort",
+                  powers_of_two({10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 29}), "n", "keys");
+}
+
+/// Keys in an order that is not random. The versions that 2^28 keys of any order do not keep too
+/// long.
+Study in_order(Order order, const char* name, const char* title) {
+  Study study = at_sizes(sequence(), name, title, "04-08,90,91", powers_of_two({24, 28}));
+  study.make = make_problem<Sort<unsigned>>(order);
+  study.cpu_sizes = powers_of_two({14});
   return study;
 }
 
@@ -74,9 +160,16 @@ Study of_pairs(const char* name, const char* title) {
 course::Chapter course::chapter() {
   return {"07_quicksort",
           "sort an array",
-          {of_type<unsigned>("sequence", "Keys of 32 bits, random"),
-           of_type<int>("int", "Integers with a sign"), of_type<float>("float", "Floats"),
-           of_type<std::int64_t>("int64", "Integers of 64 bits"),
+          {sequence(), of_type<int>("int", "Integers with a sign"),
+           of_type<float>("float", "Floats"), of_type<std::int64_t>("int64", "Integers of 64 bits"),
            of_pairs<unsigned>("pairs", "Keys of 32 bits with values of 32 bits"),
-           of_pairs<std::int64_t>("int64_pairs", "Keys of 64 bits with values of 32 bits")}};
+           of_pairs<std::int64_t>("int64_pairs", "Keys of 64 bits with values of 32 bits"),
+           size_sweep(), in_order(Order::sorted, "sorted", "Sorted keys"),
+           in_order(Order::reversed, "reversed", "Keys in descending order"),
+           in_order(Order::constant, "constant", "Keys that are all the same"),
+           in_order(Order::one_differs, "one_differs", "All the same but one"),
+           in_order(Order::two_values, "two_values", "Two values"),
+           in_order(Order::sixteen_values, "sixteen_values", "Sixteen values"),
+           in_order(Order::organ_pipe, "organ_pipe", "Up to the middle, then down again"),
+           in_order(Order::zipf, "zipf", "Some keys are very frequent (Zipf)")}};
 }
