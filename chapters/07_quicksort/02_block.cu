@@ -40,10 +40,11 @@ struct Arrays {
   unsigned long long* fallbacks;
 
   __device__ const T* from(int place) const { return place == 0 ? in : place == 1 ? scratch : out; }
-  /// Where the keys of an array go that are parted: never where they are.
-  __device__ static int next(int place) { return place == 1 ? 2 : 1; }
   __device__ T* to(int place) const { return place == 1 ? out : scratch; }
 };
+
+/// Where keys are after they were parted: not where they were, and not in the input.
+__device__ int next_place(int place) { return place == 1 ? 2 : 1; }
 
 __device__ int thread_index() { return static_cast<int>(threadIdx.x); }
 
@@ -163,19 +164,20 @@ __global__ void __launch_bounds__(block_size)
       const std::int64_t lefts = partition(from, to, segment.first, segment.count, last);
       if (thread_index() == 0) {
         if (segment.level >= arrays.most_parted) atomicAdd(arrays.fallbacks, 1ull);
-        const int place = Arrays<T>::next(segment.place), parted = segment.level + 1;
-        const Segment<U> left{segment.first, lefts, segment.low, last, place, parted};
-        const Segment<U> right{
-            segment.first + lefts, segment.count - lefts, last + 1, segment.high, place, parted};
-        for (int side = 0; side < 2; ++side) {
-          const Segment<U>& part = (side == 0) == (lefts < segment.count - lefts) ? right : left;
-          if (part.count == 0 || is_sorted(part)) continue;
+        const int place = next_place(segment.place), parted = segment.level + 1;
+        const Segment<U> parts[2] = {
+            {segment.first, lefts, segment.low, last, place, parted},
+            {segment.first + lefts, segment.count - lefts, last + 1, segment.high, place, parted}};
+        const int larger = parts[0].count < parts[1].count ? 1 : 0;
+        for (const int k : {larger, 1 - larger}) {
+          if (parts[k].count == 0 || is_sorted(parts[k])) continue;
           if (level + 1 < most_levels) {
-            sort_segment<<<1, block_size, 0, cudaStreamFireAndForget>>>(arrays, part, level + 1);
+            sort_segment<<<1, block_size, 0, cudaStreamFireAndForget>>>(arrays, parts[k],
+                                                                        level + 1);
             if (cudaGetLastError() == cudaSuccess) continue;
           }
           atomicAdd(arrays.fallbacks, 1ull);
-          stack[height++] = part;
+          stack[height++] = parts[k];
         }
       }
     }
