@@ -331,10 +331,10 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
-/// How many levels by pivots a segment gets: twice those of halving.
-inline int levels_by_pivots(std::int64_t n) {
+/// How many levels by pivots a segment gets: twice those of halving down to `last` keys.
+inline int levels_by_pivots(std::int64_t n, std::int64_t last) {
   int levels = 2;
-  for (std::int64_t size = many; size < n; size *= 2) levels += 2;
+  for (std::int64_t size = last; size < n; size *= 2) levels += 2;
   return levels;
 }
 
@@ -352,7 +352,7 @@ struct Layout {
   std::size_t taken, counts, scratch, lists, bytes;
 
   explicit Layout(std::int64_t n)
-      : levels(levels_by_pivots(n)),
+      : levels(levels_by_pivots(n, many)),
         most_long(n / (many + 1) + 1),
         most_short(2 * levels * most_long) {
     taken = sizeof(unsigned long long);
@@ -408,7 +408,8 @@ cudaError_t sort_keys(void* workspace, std::size_t& workspace_bytes, const T* in
   }
   unsigned fill = 0;
   if (cudaError_t error = blocks_to_fill_gpu(&fill)) return error;
-  const Arrays<T> arrays{in,   reinterpret_cast<T*>(bytes + layout.scratch), out, layout.levels,
+  const Arrays<T> arrays{in,   reinterpret_cast<T*>(bytes + layout.scratch),
+                         out,  levels_by_pivots(n, tile),
                          seed, reinterpret_cast<unsigned long long*>(bytes)};
   auto* const counts = reinterpret_cast<unsigned long long*>(bytes + layout.counts);
   auto* const segments = reinterpret_cast<Segment<U>*>(bytes + layout.lists);

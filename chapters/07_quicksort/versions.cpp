@@ -27,13 +27,22 @@ constexpr std::int64_t slow([[maybe_unused]] std::int64_t n) {
 #endif
 }
 
-Version of_cub(const Version& version) { return version.peer("CUB").up_to(any_n); }
+Version of_cub(const Version& version) { return version.peer("CUB").up_to(any_n).saying({}); }
+
+/// What every version of this chapter leaves in the first 8 bytes of its workspace.
+std::string fallbacks(const Arguments& arguments) {
+  unsigned long long count = 0;
+  if (arguments.workspace == nullptr || arguments.workspace_bytes < sizeof count) return "";
+  if (cudaMemcpy(&count, arguments.workspace, sizeof count, cudaMemcpyDeviceToHost) != cudaSuccess)
+    return "";
+  return count == 0 ? "" : std::to_string(count) + " segments took the way that bounds the work";
+}
 
 /// All versions, for keys of type T.
 template <class T>
 std::vector<Version> ladder() {
   const auto of = [](const char* id, const char* title, Launcher<T>* sort) {
-    return row(id, title, sort).up_to(most_keys);
+    return row(id, title, sort).up_to(most_keys).saying(fallbacks);
   };
   return {
       of("01_one_thread", "one thread per segment", one_thread::sort).slow_above(slow(1 << 20)),
@@ -129,7 +138,7 @@ Study of_pairs(const char* name, const char* title) {
   Study study = of_type<T>(name, title);
   study.make = make_problem<SortPairs<T>>();
   const auto of = [](const char* id, const char* title_, PairLauncher<T>* sort) {
-    return row(id, title_, sort).up_to(most_keys);
+    return row(id, title_, sort).up_to(most_keys).saying(fallbacks);
   };
   study.versions = {
       of("07_many_splitters", "up to 511 splitters", many_splitters::sort_pairs),

@@ -149,7 +149,7 @@ Outcome verify_results(const Version& version, const Problem& problem, const Dev
   if (const std::string name = arrays.changed_input(); !name.empty()) {
     return {Outcome::failed, "the version wrote to its input " + name};
   }
-  return {Outcome::passed, ""};
+  return {Outcome::passed, "", {}, version.remark ? version.remark(arrays.arguments()) : ""};
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ struct Outcome {
   enum State { passed, failed, skipped } state = passed;
   std::string why;
   std::vector<Finding> findings = {};  ///< of the CPU backend's checkers
+  std::string remark = {};             ///< what the version's last launch said of itself
 };
 
 /// What a launcher's error means for the version: "not written yet", or the error described.
