@@ -7,16 +7,19 @@ using quicksort_chapter::Order;
 
 COURSE_TYPED_LAUNCHERS(Launcher, (sort), one_thread, block_per_segment, level_by_level,
                        reserve_places, work_queue, three_ways, many_splitters, register_leaves,
-                       cub_merge, cub_radix);
+                       staged, cub_merge, cub_radix);
 COURSE_LAUNCHERS(Launcher<unsigned>, (sort), sample_form);
-COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves, cub_merge,
-                       cub_radix);
+COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves, staged,
+                       cub_merge, cub_radix);
 COURSE_LAUNCHERS(HostSort, (sort_on_host), std_sort);
 
 namespace {
 
 /// No launcher takes more keys.
 constexpr std::int64_t most_keys = (std::int64_t{1} << 40) - 1;
+
+/// Shared memory of 09's blocks.
+constexpr std::int64_t stage_bytes = 70 << 10;
 
 /// Above this n a version would take too long: on the CPU backend every access is checked.
 constexpr std::int64_t slow([[maybe_unused]] std::int64_t n) {
@@ -53,6 +56,7 @@ std::vector<Version> ladder() {
       of("06_three_ways", "equal keys stay", three_ways::sort),
       of("07_many_splitters", "up to 511 splitters", many_splitters::sort),
       of("08_register_leaves", "leaves in registers", register_leaves::sort),
+      of("09_staged", "tiles in order, then runs", staged::sort).sharing(stage_bytes),
       of_cub(of("90_cub_merge", "CUB merge sort", cub_merge::sort)),
       of_cub(of("91_cub_radix", "CUB radix sort", cub_radix::sort)),
   };
@@ -75,41 +79,21 @@ Version of_host() {
   return version.peer("the host").in_file("studies/std_sort").up_to(most_keys);
 }
 
-/// Around the tiles of 2048, 4096 and 8192 keys; (1 << 21) + 1 and more have two levels in 07, 08.
+/// Around the tiles of 2048, 4096 and 8192 keys; above 5 * 2^19 all of 07 to 09 have two levels. On
+/// the CPU backend keys other than unsigned differ in their order alone: small sizes will do.
+template <class T>
 std::vector<Size> test_sizes() {
-  return sizes_of_n({0,
-                     1,
-                     2,
-                     3,
-                     31,
-                     32,
-                     33,
-                     64,
-                     65,
-                     255,
-                     256,
-                     257,
-                     1023,
-                     1025,
-                     2047,
-                     2048,
-                     2049,
-                     4095,
-                     4096,
-                     4097,
-                     5000,
-                     8191,
-                     8192,
-                     8193,
-                     16384,
-                     16411,
-                     65537,
-                     98311,
-                     262145,
-                     1000003,
-                     (1 << 21) + 1,
-                     5000011,
-                     (1 << 24) + 3});
+  std::vector<std::int64_t> sizes = {0,    1,    2,    3,    31,   32,   33,    64,   65,
+                                     255,  256,  257,  1023, 1025, 2047, 2048,  2049, 4095,
+                                     4096, 4097, 5000, 8191, 8192, 8193, 16384, 16411};
+#ifdef SIMT
+  if (std::is_same_v<T, unsigned>) sizes.push_back(65537);
+  sizes.push_back(std::is_same_v<T, unsigned> ? 98311 : 20011);
+#else
+  sizes.insert(sizes.end(),
+               {65537, 98311, 262145, 1000003, 5 * (1 << 19) + 1, 5000011, (1 << 24) + 3});
+#endif
+  return sizes_of_n(sizes);
 }
 
 template <class T>
@@ -118,7 +102,7 @@ Study of_type(const char* name, const char* title) {
   study.versions = ladder<T>();
   study.sizes = powers_of_two({28});
   study.cpu_sizes = powers_of_two({14});
-  study.test_sizes = test_sizes();
+  study.test_sizes = test_sizes<T>();
   return study;
 }
 
@@ -143,6 +127,7 @@ Study of_pairs(const char* name, const char* title) {
   study.versions = {
       of("07_many_splitters", "up to 511 splitters", many_splitters::sort_pairs),
       of("08_register_leaves", "leaves in registers", register_leaves::sort_pairs),
+      of("09_staged", "tiles in order, then runs", staged::sort_pairs).sharing(stage_bytes),
       of_cub(of("90_cub_merge", "CUB merge sort", cub_merge::sort_pairs)),
       of_cub(of("91_cub_radix", "CUB radix sort", cub_radix::sort_pairs)),
   };
@@ -151,14 +136,14 @@ Study of_pairs(const char* name, const char* title) {
 
 Study size_sweep() {
   return at_sizes(sequence(), "size", "Rate over size, random keys, L2 cold",
-                  "01,02,03,04,06,07,08,90,91,sample_form,std_sort",
+                  "01,02,03,04,06,07,08,09,90,91,sample_form,std_sort",
                   powers_of_two({10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 29}), "n", "keys");
 }
 
 /// Keys in an order that is not random. The versions that 2^28 keys of any order do not keep too
 /// long.
 Study in_order(Order order, const char* name, const char* title) {
-  Study study = at_sizes(sequence(), name, title, "04-08,90,91", powers_of_two({24, 28}));
+  Study study = at_sizes(sequence(), name, title, "04-09,90,91", powers_of_two({24, 28}));
   study.make = make_problem<Sort<unsigned>>(order);
   study.cpu_sizes = powers_of_two({14});
   return study;
