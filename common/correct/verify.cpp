@@ -1,6 +1,7 @@
 #include "correct/verify.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 
 #include "chapter/sizes.hpp"
@@ -11,14 +12,27 @@
 #endif
 
 namespace course {
+
+void fill_input(const Array& array, Input input, void* data, cudaStream_t stream) {
+  if (!array.values) return fill(array, input, data, stream);
+  if (array.count == 0) return;
+  // new, not a vector: nobody needs gigabytes of zeros first
+  const auto bytes = static_cast<std::size_t>(array.bytes());
+  const std::unique_ptr<std::max_align_t[]> host(
+      new std::max_align_t[bytes / sizeof(std::max_align_t) + 1]);
+  array.values(host.get());
+  COURSE_CHECK(cudaMemcpyAsync(data, host.get(), bytes, cudaMemcpyHostToDevice, stream));
+  COURSE_CHECK(cudaStreamSynchronize(stream));
+}
+
 namespace {
 
-/// True if an input array still holds what fill() wrote, bit for bit.
+/// True if an input array still holds what fill_input() wrote, bit for bit.
 bool unchanged(const Array& array, Input input, const Buffer& buffer, cudaStream_t stream) {
   const auto bytes = static_cast<std::size_t>(array.bytes());
   if (bytes == 0) return true;
   Buffer again(bytes);
-  fill(array, input, again.data(), stream);
+  fill_input(array, input, again.data(), stream);
   std::vector<char> now(bytes), before(bytes);
   COURSE_CHECK(cudaMemcpyAsync(now.data(), buffer.data(), bytes, cudaMemcpyDeviceToHost, stream));
   COURSE_CHECK(cudaMemcpyAsync(before.data(), again.data(), bytes, cudaMemcpyDeviceToHost, stream));
@@ -105,7 +119,7 @@ DeviceArrays::DeviceArrays(const Version& version, const Problem& problem, cudaS
   for (const Array& array : arrays_) {
     inputs_.emplace_back(static_cast<std::size_t>(array.bytes()),
                          static_cast<std::size_t>(array.offset_bytes));
-    fill(array, input_, inputs_.back().data(), stream);
+    fill_input(array, input_, inputs_.back().data(), stream);
     arguments_.inputs.push_back(inputs_.back().data());
   }
   for (const Array& array : problem.outputs()) {

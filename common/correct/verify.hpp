@@ -12,6 +12,10 @@
 
 namespace course {
 
+/// Fills an input of a problem on the device: by its `values`, if it has any (then it waits for the
+/// copy), otherwise by fill() of kernels/device_ops.hpp.
+void fill_input(const Array& array, Input input, void* data, cudaStream_t stream);
+
 /// The expected outputs of a problem, or of the sample that it names, on the device.
 class References {
  public:

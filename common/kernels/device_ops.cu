@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <memory>
 
 #include "chapter/input.hpp"
 #include "device/buffer.hpp"
@@ -160,16 +158,6 @@ auto with_type(Type type, F f) {
 
 void fill(const Array& array, Input input, void* data, cudaStream_t stream) {
   if (array.count == 0) return;
-  if (array.values) {
-    // new, not a vector: nobody needs gigabytes of zeros first
-    const auto bytes = static_cast<std::size_t>(array.bytes());
-    const std::unique_ptr<std::max_align_t[]> host(
-        new std::max_align_t[bytes / sizeof(std::max_align_t) + 1]);
-    array.values(host.get());
-    COURSE_CHECK(cudaMemcpyAsync(data, host.get(), bytes, cudaMemcpyHostToDevice, stream));
-    COURSE_CHECK(cudaStreamSynchronize(stream));
-    return;
-  }
   with_type(array.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     fill_kernel<<<grid_for(array.count), block_size, 0, stream>>>(

@@ -12,8 +12,7 @@
 
 namespace course {
 
-/// Fills a device array with value(input, array.seed, i, array.magnitude_every), or with what
-/// array.values writes; waits for the latter.
+/// Fills a device array with value(input, array.seed, i, array.magnitude_every).
 void fill(const Array& array, Input input, void* data, cudaStream_t stream);
 
 /// Compares a device array with a device array of doubles; waits for the result.
