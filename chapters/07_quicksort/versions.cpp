@@ -3,6 +3,7 @@
 #include "quicksort.hpp"
 
 using namespace course;
+using quicksort_chapter::fallbacks;
 using quicksort_chapter::Order;
 
 COURSE_TYPED_LAUNCHERS(Launcher, (sort), one_thread, block_per_segment, level_by_level,
@@ -32,15 +33,6 @@ constexpr std::int64_t slow([[maybe_unused]] std::int64_t n) {
 
 Version of_cub(const Version& version) { return version.peer("CUB").up_to(any_n).saying({}); }
 
-/// What every version of this chapter leaves in the first 8 bytes of its workspace.
-std::string fallbacks(const Arguments& arguments) {
-  unsigned long long count = 0;
-  if (arguments.workspace == nullptr || arguments.workspace_bytes < sizeof count) return "";
-  if (cudaMemcpy(&count, arguments.workspace, sizeof count, cudaMemcpyDeviceToHost) != cudaSuccess)
-    return "";
-  return count == 0 ? "" : std::to_string(count) + " segments took the way that bounds the work";
-}
-
 /// All versions, for keys of type T.
 template <class T>
 std::vector<Version> ladder() {
@@ -62,18 +54,12 @@ std::vector<Version> ladder() {
   };
 }
 
-/// What is not a launcher on the device: it says itself how long it took.
+/// std::sort says itself how long it took.
 Version of_host() {
-  Version version{"std_sort", "std::sort, one core"};
-  if (std_sort::sort_on_host == nullptr) return version;
-  const auto seconds = std::make_shared<double>(0);
-  version.launch = [seconds](const Problem& p, const Arguments& a) {
-    return std_sort::sort_on_host(a.in<unsigned>(0), a.out<unsigned>(0), p.n(), seconds.get(),
-                                  a.stream);
-  };
-  version.timer = [seconds](const std::function<void()>& launch, cudaStream_t) {
+  Version version = row("std_sort", "std::sort, one core", std_sort::sort_on_host);
+  version.timer = [](const std::function<void()>& launch, cudaStream_t) {
     launch();
-    return *seconds;
+    return std_sort::last_seconds;
   };
   version.needs.capturable = false;
   return version.peer("the host").in_file("studies/std_sort").up_to(most_keys);
