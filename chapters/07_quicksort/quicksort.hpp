@@ -45,6 +45,8 @@ inline std::string fallbacks(const course::Arguments& arguments) {
 /// How the keys of an array lie. `any`: as the course's family of inputs says.
 enum class Order {
   any,
+  against_middle,  ///< version 01 finds the least key in the middle, level after level
+  against_three,   ///< 02 and 03: two of the least keys among the first, the middle, the last
   sorted,
   reversed,
   constant,
@@ -117,10 +119,54 @@ T key_in(Order order, std::uint64_t seed, std::int64_t i, std::int64_t n) {
       const auto rank = static_cast<std::uint64_t>(std::exp2(20 * uniform));
       return spread<T>(static_cast<std::uint32_t>(course::mix(7, rank)));
     }
-    case Order::any:
+    default:
       break;
   }
   return T{};
+}
+
+/// What an adversary does who knows the pivots of 01, or of 02 and 03: parts the places of n keys
+/// as the version does, and gives the least ranks that are left to where it looks for its pivot.
+/// Other places get the remaining ranks at random. Ranks are 0 to n - 1.
+inline std::vector<std::uint32_t> adversarial_ranks(Order order, std::int64_t n,
+                                                    std::uint64_t seed) {
+  constexpr std::uint32_t none = UINT32_MAX;
+  constexpr std::size_t leaf = 2048;
+  std::vector<std::uint32_t> rank(static_cast<std::size_t>(n), none);
+  std::vector<std::size_t> places(rank.size()),
+      rights;  // of a segment: where its keys were at first
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
+  std::uint32_t next = 0;
+  for (int level = 0; level < 64 && places.size() > leaf; ++level) {
+    const std::size_t middle = places.size() / 2, count = places.size();
+    if (order == Order::against_middle) {  // Hoare's partition strips the least key off the front
+      std::swap(places[0], places[(count - 1) / 2]);
+      if (rank[places[0]] == none) rank[places[0]] = next++;
+      places.erase(places.begin());
+      continue;
+    }
+    std::uint32_t least[2] = {none, none};  // of the three keys
+    for (const std::size_t i : {places[0], places[middle], places[count - 1]}) {
+      if (rank[i] == none && least[1] == none) rank[i] = next++;
+      if (rank[i] < least[1]) least[1] = rank[i];
+      if (least[1] < least[0]) std::swap(least[0], least[1]);
+    }
+    rights.clear();
+    for (const std::size_t i : places) {
+      if (rank[i] >= least[1]) rights.push_back(i);
+    }
+    places.assign(rights.rbegin(), rights.rend());  // a block writes them backwards
+  }
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t r = next; r < rank.size(); ++r) left.push_back(r);
+  for (std::size_t k = left.size(); k > 1; --k)
+    std::swap(left[k - 1], left[course::mix(seed, k) % k]);
+  for (std::uint32_t& r : rank) {
+    if (r != none) continue;
+    r = left.back();
+    left.pop_back();
+  }
+  return rank;
 }
 
 /// Sorts on all threads of the host: parts of the array, then pairs of sorted parts into one.
@@ -184,6 +230,13 @@ class Sort : public course::Problem {
 
  protected:
   void write_keys(T* keys) const {
+    using quicksort_chapter::spread;
+    if (order_ == Order::against_middle || order_ == Order::against_three) {
+      const double distance = 4294967295.0 / static_cast<double>(n());
+      for (const std::uint32_t rank : quicksort_chapter::adversarial_ranks(order_, n(), seed()))
+        *keys++ = spread<T>(static_cast<std::uint32_t>(rank * distance));
+      return;
+    }
     course::parallel_for(n(), [&](std::int64_t from, std::int64_t to) {
       for (std::int64_t i = from; i < to; ++i) keys[i] = key(i);
     });

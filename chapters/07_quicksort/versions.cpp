@@ -3,8 +3,7 @@
 #include "quicksort.hpp"
 
 using namespace course;
-using quicksort_chapter::fallbacks;
-using quicksort_chapter::Order;
+using namespace quicksort_chapter;
 
 COURSE_TYPED_LAUNCHERS(Launcher, (sort), one_thread, block_per_segment, level_by_level,
                        reserve_places, work_queue, three_ways, many_splitters, register_leaves,
@@ -57,10 +56,7 @@ std::vector<Version> ladder() {
 /// std::sort says itself how long it took.
 Version of_host() {
   Version version = row("std_sort", "std::sort, one core", std_sort::sort_on_host);
-  version.timer = [](const std::function<void()>& launch, cudaStream_t) {
-    launch();
-    return std_sort::last_seconds;
-  };
+  version.timer = [](auto& launch, cudaStream_t) { return launch(), std_sort::last_seconds; };
   version.needs.capturable = false;
   return version.peer("the host").in_file("studies/std_sort").up_to(most_keys);
 }
@@ -83,7 +79,7 @@ std::vector<Size> test_sizes() {
 
 template <class T>
 Study of_type(const char* name, const char* title) {
-  Study study{name, title, quicksort_chapter::type_of<T>, make_problem<Sort<T>>()};
+  Study study{name, title, type_of<T>, make_problem<Sort<T>>()};
   study.versions = ladder<T>();
   study.sizes = powers_of_two({28});
   study.cpu_sizes = powers_of_two({14});
@@ -134,21 +130,33 @@ Study in_order(Order order, const char* name, const char* title) {
   return study;
 }
 
+/// Keys that an adversary chose who knows where a version looks for its pivots.
+Study adversarial(Order order, const char* name, const char* title, const char* only) {
+  Study study = in_order(order, name, title);
+  study.versions = chosen(sequence().versions, only);
+  study.sizes = powers_of_two({20, 24});
+  return study;
+}
+
 }  // namespace
 
 course::Chapter course::chapter() {
-  return {"07_quicksort",
-          "sort an array",
-          {sequence(), of_type<int>("int", "Integers with a sign"),
-           of_type<float>("float", "Floats"), of_type<std::int64_t>("int64", "Integers of 64 bits"),
-           of_pairs<unsigned>("pairs", "Keys of 32 bits with values of 32 bits"),
-           of_pairs<std::int64_t>("int64_pairs", "Keys of 64 bits with values of 32 bits"),
-           size_sweep(), in_order(Order::sorted, "sorted", "Sorted keys"),
-           in_order(Order::reversed, "reversed", "Keys in descending order"),
-           in_order(Order::constant, "constant", "Keys that are all the same"),
-           in_order(Order::one_differs, "one_differs", "All the same but one"),
-           in_order(Order::two_values, "two_values", "Two values"),
-           in_order(Order::sixteen_values, "sixteen_values", "Sixteen values"),
-           in_order(Order::organ_pipe, "organ_pipe", "Up to the middle, then down again"),
-           in_order(Order::zipf, "zipf", "Some keys are very frequent (Zipf)")}};
+  return {
+      "07_quicksort",
+      "sort an array",
+      {sequence(), of_type<int>("int", "Integers with a sign"), of_type<float>("float", "Floats"),
+       of_type<std::int64_t>("int64", "Integers of 64 bits"),
+       of_pairs<unsigned>("pairs", "Keys of 32 bits with values of 32 bits"),
+       of_pairs<std::int64_t>("int64_pairs", "Keys of 64 bits with values of 32 bits"),
+       size_sweep(), in_order(Order::sorted, "sorted", "Sorted keys"),
+       in_order(Order::reversed, "reversed", "Keys in descending order"),
+       in_order(Order::constant, "constant", "Keys that are all the same"),
+       in_order(Order::one_differs, "one_differs", "All the same but one"),
+       in_order(Order::two_values, "two_values", "Two values"),
+       in_order(Order::sixteen_values, "sixteen_values", "Sixteen values"),
+       in_order(Order::organ_pipe, "organ_pipe", "Up to the middle, then down again"),
+       in_order(Order::zipf, "zipf", "Some keys are very frequent (Zipf)"),
+       adversarial(Order::against_middle, "against_middle", "Made against 01's pivots", "01-09"),
+       adversarial(Order::against_three, "against_three", "Made against 02's and 03's pivots",
+                   "02-09")}};
 }
