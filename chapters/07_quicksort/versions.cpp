@@ -21,14 +21,8 @@ constexpr std::int64_t most_keys = (std::int64_t{1} << 40) - 1;
 /// Shared memory of 09's blocks.
 constexpr std::int64_t stage_bytes = 70 << 10;
 
-/// Above this n a version would take too long: on the CPU backend every access is checked.
-constexpr std::int64_t slow([[maybe_unused]] std::int64_t n) {
-#ifdef SIMT
-  return 1 << 14;
-#else
-  return n;
-#endif
-}
+/// Above this n a version would take too long.
+constexpr std::int64_t slow(std::int64_t n) { return all_is_checked ? 1 << 14 : n; }
 
 Version of_cub(const Version& version) { return version.peer("CUB").up_to(any_n).saying({}); }
 
@@ -65,16 +59,14 @@ Version of_host() {
 /// the CPU backend keys other than unsigned differ in their order alone: few sizes will do.
 template <class T>
 std::vector<Size> test_sizes() {
-#ifdef SIMT
-  if (!std::is_same_v<T, unsigned>) return sizes_of_n({0, 1, 2, 33, 257, 2049, 5000, 8193, 20011});
-#endif
-  std::vector<std::int64_t> sizes = {0,    1,    2,    3,    31,   32,   33,    64,    65,
-                                     255,  256,  257,  1023, 1025, 2047, 2048,  2049,  4095,
-                                     4096, 4097, 5000, 8191, 8192, 8193, 16411, 65537, 98311};
-#ifndef SIMT
-  sizes.insert(sizes.end(), {262145, 1000003, 5 * (1 << 19) + 1, 5000011, (1 << 24) + 3});
-#endif
-  return sizes_of_n(sizes);
+  if (all_is_checked && !std::is_same_v<T, unsigned>)
+    return sizes_of_n({0, 1, 2, 33, 257, 2049, 5000, 8193, 20011});
+  const std::vector<std::int64_t> small = {0,    1,    2,    3,    31,   32,   33,    64,    65,
+                                           255,  256,  257,  1023, 1025, 2047, 2048,  2049,  4095,
+                                           4096, 4097, 5000, 8191, 8192, 8193, 16411, 65537, 98311};
+  std::vector<std::int64_t> large = {262145, 1000003, 5 * (1 << 19) + 1, 5000011, (1 << 24) + 3};
+  large.insert(large.begin(), small.begin(), small.end());
+  return sizes_of_n(all_is_checked ? small : large);
 }
 
 template <class T>
