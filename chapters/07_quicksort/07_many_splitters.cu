@@ -475,7 +475,7 @@ __global__ void __launch_bounds__(block_size)
 /// Sorts an input that is short enough for it. Launch: one block of block_size threads.
 template <class T, class V>
 __global__ void __launch_bounds__(block_size) sort_input(Arrays<T, V> arrays, std::int64_t n) {
-  sort_leaf(arrays.in, arrays.out, static_cast<int>(n));
+  sort_with_block(arrays, 0, n, 0);
 }
 
 /// The whole input as the only segment. Launch: one thread.
