@@ -408,7 +408,8 @@ cudaError_t sort_keys(void* workspace, std::size_t& workspace_bytes, const T* in
   }
   unsigned fill = 0;
   if (cudaError_t error = blocks_to_fill_gpu(&fill)) return error;
-  const Arrays<T> arrays{in,   reinterpret_cast<T*>(bytes + layout.scratch), out, layout.levels,
+  const int most_parted = layout.levels + 6;  // what is left of `many` keys has to be halved, too
+  const Arrays<T> arrays{in,   reinterpret_cast<T*>(bytes + layout.scratch), out, most_parted,
                          seed, reinterpret_cast<unsigned long long*>(bytes)};
   auto* const counts = reinterpret_cast<unsigned long long*>(bytes + layout.counts);
   auto* const segments = reinterpret_cast<Segment<U>*>(bytes + layout.lists);
