@@ -4,9 +4,13 @@
 // 07_quicksort_adversary_test.cpp.
 #include "07_quicksort_test.hpp"
 
+#include <cstdio>
 #include <numeric>
 
 #include "contract.hpp"
+#ifdef SIMT
+#include "simt/findings.hpp"
+#endif
 
 namespace {
 
@@ -413,7 +417,42 @@ TEST(Special, BackToBackOnOneWorkspace) {
   });
 }
 
-#ifndef SIMT
+#ifdef SIMT
+/// What blocks tell each other, in this order of threads. On one thread of the host a block works
+/// until there is nothing to do, so that only the processes of SideBySide.FiveOrders test it.
+TEST(SideBySide, OneOrder) {
+  const char* const threads = std::getenv("SIMT_THREADS");
+  if (threads != nullptr && std::string(threads) == "1") GTEST_SKIP() << "needs several threads";
+  for (const Order order : {Order::zipf, Order::organ_pipe}) {
+    const std::vector<unsigned> in = keys_in<unsigned>(order, 24013), want = sorted(in);
+    for_each_sorter<unsigned>([&](const Sorter<unsigned>& sorter) {
+      if (!sorter.is("01") && !sorter.is("02")) check(sorter, in, want, "side by side");
+    });
+  }
+}
+
+/// The same in five orders, each in a process of its own, with blocks on two threads of the host;
+/// an acquire or release that is missing is an error, too.
+TEST(SideBySide, FiveOrders) {
+  if (simt::order().rfind("random", 0) != 0) GTEST_SKIP() << "once is enough: in random order";
+  char self[4096] = {};
+  ASSERT_GT(readlink("/proc/self/exe", self, sizeof self - 1), 0);
+  for (int seed = 1; seed <= 5; ++seed) {
+    const std::string order = "random:" + std::to_string(seed);
+    const std::string command = "SIMT_THREADS=2 SIMT_SMS=2 SIMT_STRICT=1 SIMT_ORDER=" + order +
+                                " '" + self +
+                                "' --gtest_filter=SideBySide.OneOrder --order=" + order + " 2>&1";
+    std::FILE* child = popen(command.c_str(), "r");
+    ASSERT_NE(child, nullptr);
+    std::string said;
+    char line[512];
+    while (std::fgets(line, sizeof line, child) != nullptr) said += line;
+    EXPECT_EQ(pclose(child), 0) << command << "\n" << said;
+    EXPECT_NE(said.find("[  PASSED  ] 1 test."), std::string::npos) << said;
+    if (testing::Test::HasFailure()) return;
+  }
+}
+#else
 /// The same array many times, at sizes that no tile divides, with another seed each time: what
 /// depends on which block comes first differs from run to run.
 TEST(Special, ManyRuns) {
