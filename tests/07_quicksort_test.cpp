@@ -357,6 +357,17 @@ TEST(Special, ManyPairs) {
   check_pairs(of_64_bits, "of 64 bits");
 }
 
+/// So many that there are two levels: leaves lie in the output already, keys and values, and are
+/// sorted where they are.
+TEST(Special, PairsOfTwoLevels) {
+  COURSE_NEEDS_GPU(gpu);
+  COURSE_ABOUT_VALUES();
+  ONE_ORDER_OF_THREADS();
+  std::vector<unsigned> in = random_keys<unsigned>((1 << 20) + 5, 33);
+  for (std::size_t i = 0; i < in.size(); i += 7) in[i] %= 3;
+  check_pairs(in, "two levels");
+}
+
 // ---- Seeds ----
 
 /// What a seed decides is how keys are sorted, never the result: of the first launch, of a second
