@@ -283,12 +283,10 @@ __device__ void go_on(const Arrays<T>& arrays, const Queue<Ordered<T>>& queue, W
       continue;
     }
     if (!is_sorted(part)) sort_leaf(arrays, part);
-    if (thread_index() == 0) {
-      if (segment.level >= arrays.most_parted && &part == parts)
-        atomicAdd(&queue.counts->fallbacks, 1ull);
-      atomicAdd(&queue.counts->sorted, static_cast<Word>(part.count));
-    }
+    if (thread_index() == 0) atomicAdd(&queue.counts->sorted, static_cast<Word>(part.count));
   }
+  if (thread_index() == 0 && segment.level >= arrays.most_parted)
+    atomicAdd(&queue.counts->fallbacks, 1ull);
 }
 
 /// Puts the whole input into the queue. Launch: one block of block_size threads.
