@@ -10,6 +10,8 @@
 
 namespace {
 
+using quicksort_chapter::all_is_checked;
+
 using course_test::in_another_order;
 using namespace quicksort_test;
 
@@ -194,14 +196,24 @@ Worst worst_for(const Sorter<unsigned>& sorter, std::int64_t n) {
   return adversary.against(median_of_32(levels, sorter.is("06")));
 }
 
-/// All versions, those with hashed places by the known seed; 07 by this plan.
+/// 07 with a plan and the known seed. (08 and 09 choose their samples in the same way, but a block
+/// sorts 8192 keys of them: what is computed here would be other numbers.)
+std::vector<Sorter<unsigned>> told_07(const Told& plan) {
+  std::vector<Sorter<unsigned>> found = told(plan, known_seed);
+  found.erase(std::remove_if(found.begin(), found.end(),
+                             [](const Sorter<unsigned>& sorter) { return !sorter.is("07"); }),
+              found.end());
+  return found;
+}
+
+/// 01 to 07, those with hashed places by the known seed; 07 by this plan.
 std::vector<Sorter<unsigned>> with_known_seed(const Told& plan) {
   std::vector<Sorter<unsigned>> all = sorters<unsigned>();
   all.erase(std::remove_if(all.begin(), all.end(),
                            [](const Sorter<unsigned>& sorter) { return sorter.name >= "04"; }),
             all.end());
   for (const Sorter<unsigned>& sorter : seeded(known_seed)) all.push_back(sorter);
-  for (const Sorter<unsigned>& sorter : told(plan, known_seed)) all.push_back(sorter);
+  for (const Sorter<unsigned>& sorter : told_07(plan)) all.push_back(sorter);
   return all;
 }
 
@@ -299,7 +311,7 @@ TEST(Special, FirstSamplesArePoisoned) {
   for (int k = 0; k < 4096; ++k) sample.push_back(place_of_07(all, known_seed, k));
   const std::vector<unsigned> poisoned = Adversary(n).with_least_at(sample);
   for (const Told& plan : {Told{1, 16, 1}, Told{2, 8, 2}}) {
-    for (const Sorter<unsigned>& sorter : told(plan, known_seed)) {
+    for (const Sorter<unsigned>& sorter : told_07(plan)) {
       SCOPED_TRACE(sorter.name);
       const unsigned long long fallbacks = check(sorter, poisoned, counted(n), "first sample");
       if (plan.levels == 1)
@@ -329,6 +341,8 @@ TEST(Special, PlansThatFitBadly) {
   for (const Case& one : cases) {
     for (const Sorter<unsigned>& sorter : told(one.plan, known_seed)) {
       SCOPED_TRACE(sorter.name);
+      // 08 and 09 follow plans as 07 does; where they sort longer leaves, fewer are too long.
+      if (!sorter.is("07") && (one.plan.second_buckets > 2 || one.n < 20011)) continue;
       const std::vector<unsigned> in = random_keys<unsigned>(one.n, 81);
       EXPECT_EQ(check(sorter, in, sorted(in), "random"),
                 static_cast<unsigned long long>(one.fallbacks));
@@ -367,13 +381,14 @@ TEST(Special, RandomKeysNeedNoFallback) {
 
 /// Few values are few levels. All keys the same: 02 to 05 part them into nothing and all, once more
 /// to see that they are one value, and once to get them to the output. 06 reads them once, 07
-/// twice, and its sample. Sixteen values: about log2(16) levels more, 07 none. (Descriptions of
-/// segments and places that are not aligned add a third.)
+/// to 09 twice, and their sample. Sixteen values: about log2(16) levels more, 07 to
+/// 09 one pass at most, over those that are no splitters.
+/// (Descriptions of segments and places that are not aligned add a third.)
 TEST(Special, EqualKeysAreLittleWork) {
   COURSE_NEEDS_GPU(gpu);
   if (!gpu->simulated) GTEST_SKIP() << "work is counted by the CPU backend";
   if (in_another_order()) GTEST_SKIP() << "about values: once is enough";
-  const std::int64_t n = 30011;
+  const std::int64_t n = 20011;
   const std::vector<unsigned> one(static_cast<std::size_t>(n), 12345u);
   std::vector<unsigned> sixteen(one.size());
   for (std::size_t i = 0; i < sixteen.size(); ++i)
@@ -383,8 +398,14 @@ TEST(Special, EqualKeysAreLittleWork) {
     const Work of_one = work(sorter, one), of_sixteen = work(sorter, sixteen);
     EXPECT_EQ(of_one.sorted.fallbacks, 0u);
     EXPECT_EQ(of_sixteen.sorted.fallbacks, 0u);
-    EXPECT_LE(of_one.passes, sorter.is("06") ? 1.5 : 4);
-    EXPECT_LE(of_sixteen.passes, sorter.is("07") ? 4 : sorter.is("06") ? 7 : 10);
+    if (sorter.name < "07") {
+      EXPECT_LE(of_one.passes, sorter.is("06") ? 1.5 : 4);
+      EXPECT_LE(of_sixteen.passes, sorter.is("06") ? 7 : 10);
+    } else {  // a key of the sample is a sector of 8
+      const double sample = 8.0 * (sorter.is("07") ? 4096 : 8192) / static_cast<double>(n);
+      EXPECT_LE(of_one.passes, 2.3 + sample);
+      EXPECT_LE(of_sixteen.passes, 3.3 + sample);  // fewer splitters than values
+    }
   });
 }
 

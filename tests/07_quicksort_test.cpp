@@ -14,6 +14,8 @@
 
 namespace {
 
+using quicksort_chapter::all_is_checked;
+
 using course::Buffer;
 using course::Device;
 using course::Input;
@@ -303,21 +305,36 @@ Pairs<T> run_pairs(PairLauncher<T>* sort, const std::vector<T>& in) {
   return {keys.values(), values.values()};
 }
 
+/// The versions that sort pairs. On the CPU backend 07 and 09: 08 differs from 09 in what is done
+/// to keys and values alike.
+template <class T>
+std::vector<PairLauncher<T>*> pair_sorters(std::size_t most = 3) {
+  std::vector<PairLauncher<T>*> found;
+  for (PairLauncher<T>* const sort : {static_cast<PairLauncher<T>*>(many_splitters::sort_pairs),
+                                      static_cast<PairLauncher<T>*>(staged::sort_pairs),
+                                      static_cast<PairLauncher<T>*>(register_leaves::sort_pairs)}) {
+    if (found.size() == (all_is_checked ? std::min<std::size_t>(most, 2) : most)) break;
+    if (sort != nullptr) found.push_back(sort);
+  }
+  return found;
+}
+
 /// The keys are sorted, every value came along once, and with its own key.
 template <class T>
-void check_pairs(const std::vector<T>& in, const std::string& what) {
-  PairLauncher<T>* const sort = many_splitters::sort_pairs;
-  if (sort == nullptr) GTEST_SKIP() << "07 was not built";
+void check_pairs(const std::vector<T>& in, const std::string& what, std::size_t most = 3) {
   SCOPED_TRACE(what + ", n = " + std::to_string(in.size()));
-  const Pairs<T> got = run_pairs(sort, in);
-  expect_same(got.keys, sorted(in), "keys");
-  std::vector<bool> seen(in.size(), false);
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    const std::size_t place = got.values[i];
-    ASSERT_LT(place, in.size()) << "value " << i << " was never one";
-    ASSERT_FALSE(seen[place]) << "value " << place << " came twice, the second time to " << i;
-    seen[place] = true;
-    ASSERT_EQ(bits_of(in[place]), bits_of(got.keys[i])) << "value " << i << " has another's key";
+  EXPECT_FALSE(pair_sorters<T>().empty());
+  for (PairLauncher<T>* const sort : pair_sorters<T>(most)) {
+    const Pairs<T> got = run_pairs(sort, in);
+    expect_same(got.keys, sorted(in), "keys");
+    std::vector<bool> seen(in.size(), false);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const std::size_t place = got.values[i];
+      ASSERT_LT(place, in.size()) << "value " << i << " was never one";
+      ASSERT_FALSE(seen[place]) << "value " << place << " came twice, the second time to " << i;
+      seen[place] = true;
+      ASSERT_EQ(bits_of(in[place]), bits_of(got.keys[i])) << "value " << i << " has another's key";
+    }
   }
 }
 
@@ -338,8 +355,6 @@ TEST(Special, ValuesStayWithTheirKeys) {
   if (in_another_order()) return check_kinds_of_pairs<unsigned>({1030});
   check_kinds_of_pairs<unsigned>(
       sizes_here(*gpu, {1, 2, 3, 33, 100, 1030, 2049, 5003, 100003, 1000003, 5000011}, 5003));
-  check_kinds_of_pairs<int>(sizes_here(*gpu, {5, 1030, 300001}));
-  check_kinds_of_pairs<float>(sizes_here(*gpu, {5, 1030, 300001}));
   check_kinds_of_pairs<std::int64_t>(sizes_here(*gpu, {5, 1030, 4097, 300001}));
 }
 
@@ -363,9 +378,10 @@ TEST(Special, PairsOfTwoLevels) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   ONE_ORDER_OF_THREADS();
-  std::vector<unsigned> in = random_keys<unsigned>((1 << 20) + 5, 33);
+  const std::int64_t n = all_is_checked ? (1 << 20) + 5 : 5 * (1 << 19) + 5;
+  std::vector<unsigned> in = random_keys<unsigned>(n, 33);
   for (std::size_t i = 0; i < in.size(); i += 7) in[i] %= 3;
-  check_pairs(in, "two levels");
+  check_pairs(in, "two levels", all_is_checked ? 1 : 3);
 }
 
 // ---- Seeds ----
@@ -537,6 +553,12 @@ int main(int argc, char** argv) {
   course_test::take_order(&argc, argv);
   testing::InitGoogleTest(&argc, argv);
   course_test::register_chapter(course::chapter(), inputs);
-  course_test::register_contracts(course::chapter());
+  const course_test::SkipReason reason = [](const course::Study& study) {
+    const bool twin = study.name == "int" || study.name == "float";
+    return std::string(twin && (all_is_checked || course_test::sanitized())
+                           ? "its kernels differ from another study's in the order of keys"
+                           : "");
+  };
+  course_test::register_contracts(course::chapter(), reason);
   return RUN_ALL_TESTS();
 }

@@ -22,8 +22,9 @@
 #include "guarded.hpp"
 
 COURSE_TYPED_LAUNCHERS(Launcher, (sort), one_thread, block_per_segment, level_by_level,
-                       reserve_places, work_queue, three_ways, many_splitters);
-COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters);
+                       reserve_places, work_queue, three_ways, many_splitters, register_leaves,
+                       staged);
+COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves, staged);
 
 namespace quicksort_test {
 
@@ -38,7 +39,8 @@ using ToldLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, 
 
 COURSE_LAUNCHERS(quicksort_test::SeededLauncher, (sort_seeded), reserve_places, work_queue,
                  three_ways);
-COURSE_LAUNCHERS(quicksort_test::ToldLauncher, (sort_as_told), many_splitters);
+COURSE_LAUNCHERS(quicksort_test::ToldLauncher, (sort_as_told), many_splitters, register_leaves,
+                 staged);
 
 namespace quicksort_test {
 
@@ -69,6 +71,8 @@ std::vector<Sorter<T>> sorters() {
   add("05 work queue", work_queue::sort);
   add("06 three ways", three_ways::sort);
   add("07 many splitters", many_splitters::sort);
+  add("08 register leaves", register_leaves::sort);
+  add("09 staged", staged::sort);
   return found;
 }
 
@@ -99,7 +103,7 @@ inline std::vector<Sorter<unsigned>> seeded(std::uint64_t seed) {
   return found;
 }
 
-/// How 07 is told to go about it.
+/// How 07 to 09 are told to go about it.
 struct Told {
   int levels, first_buckets, second_buckets;
   std::string text() const {
@@ -108,16 +112,22 @@ struct Told {
   }
 };
 
-/// 07 with a plan and a seed; none where it was not built.
+/// 07 to 09 with a plan and a seed; without those that were not built.
 inline std::vector<Sorter<unsigned>> told(const Told& plan, std::uint64_t seed) {
-  if (many_splitters::sort_as_told == nullptr) return {};
-  return {{"07 many splitters, " + plan.text(),
-           [=](void* workspace, std::size_t& bytes, const unsigned* in, unsigned* out,
-               std::int64_t n, cudaStream_t stream) {
-             return many_splitters::sort_as_told(workspace, bytes, in, out, n, plan.levels,
-                                                 plan.first_buckets, plan.second_buckets, seed,
-                                                 stream);
-           }}};
+  std::vector<Sorter<unsigned>> found;
+  const auto add = [&](const char* name, ToldLauncher* sort) {
+    if (sort == nullptr) return;
+    found.push_back({std::string(name) + ", " + plan.text(),
+                     [=](void* workspace, std::size_t& bytes, const unsigned* in, unsigned* out,
+                         std::int64_t n, cudaStream_t stream) {
+                       return sort(workspace, bytes, in, out, n, plan.levels, plan.first_buckets,
+                                   plan.second_buckets, seed, stream);
+                     }});
+  };
+  add("07 many splitters", many_splitters::sort_as_told);
+  add("08 register leaves", register_leaves::sort_as_told);
+  add("09 staged", staged::sort_as_told);
+  return found;
 }
 
 // ---- Keys ----

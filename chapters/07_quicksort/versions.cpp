@@ -55,18 +55,20 @@ Version of_host() {
   return version.peer("the host").in_file("studies/std_sort").up_to(most_keys);
 }
 
-/// Around the tiles of 2048, 4096 and 8192 keys; above 5 * 2^19 all of 07 to 09 have two levels. On
-/// the CPU backend keys other than unsigned differ in their order alone: few sizes will do.
-template <class T>
+/// Around the tiles of 2048, 4096 and 8192 keys; above 5 * 2^19 all of 07 to 09 have two levels.
 std::vector<Size> test_sizes() {
-  if (all_is_checked && !std::is_same_v<T, unsigned>)
-    return sizes_of_n({0, 1, 2, 33, 257, 2049, 5000, 8193, 20011});
-  const std::vector<std::int64_t> small = {0,    1,    2,    3,    31,   32,   33,    64,    65,
-                                           255,  256,  257,  1023, 1025, 2047, 2048,  2049,  4095,
-                                           4096, 4097, 5000, 8191, 8192, 8193, 16411, 65537, 98311};
+  const std::vector<std::int64_t> small = {0,    1,    2,    3,    31,   32,   33,    64,   65,
+                                           255,  256,  257,  1023, 1025, 2047, 2048,  2049, 4095,
+                                           4096, 4097, 5000, 8191, 8192, 8193, 16411, 65537};
   std::vector<std::int64_t> large = {262145, 1000003, 5 * (1 << 19) + 1, 5000011, (1 << 24) + 3};
   large.insert(large.begin(), small.begin(), small.end());
   return sizes_of_n(all_is_checked ? small : large);
+}
+
+/// For keys that differ from others in their order alone, and for values.
+std::vector<Size> few_test_sizes() {
+  if (!all_is_checked) return test_sizes();
+  return sizes_of_n({0, 1, 2, 33, 257, 2049, 5000, 8193, 20011});
 }
 
 template <class T>
@@ -75,7 +77,7 @@ Study of_type(const char* name, const char* title) {
   study.versions = ladder<T>();
   study.sizes = powers_of_two({28});
   study.cpu_sizes = powers_of_two({14});
-  study.test_sizes = test_sizes<T>();
+  study.test_sizes = std::is_same_v<T, unsigned> ? test_sizes() : few_test_sizes();
   return study;
 }
 
@@ -94,6 +96,7 @@ template <class T>
 Study of_pairs(const char* name, const char* title) {
   Study study = of_type<T>(name, title);
   study.make = make_problem<SortPairs<T>>();
+  study.test_sizes = few_test_sizes();
   const auto of = [](const char* id, const char* title_, PairLauncher<T>* sort) {
     return row(id, title_, sort).up_to(most_keys).saying(fallbacks);
   };
