@@ -17,7 +17,6 @@ constexpr int tile = block_size * rows;  // keys
 __global__ void part_tiles(const unsigned* in, unsigned* out, unsigned* counts, int n,
                            unsigned pivot) {
   __shared__ int lefts[warps];
-  __shared__ int first_left, end_right;  // the block's places: from here on, and up to here
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const unsigned lanes_before = (1u << lane) - 1;
   const int start = static_cast<int>(blockIdx.x) * tile;
@@ -38,8 +37,8 @@ __global__ void part_tiles(const unsigned* in, unsigned* out, unsigned* counts, 
     if (w < warp) before += lefts[w];
     all += lefts[w];
   }
-  // FILL ME IN: reserve the tile's places, all at the front and here - all at the end.
-  static_cast<void>(counts), static_cast<void>(first_left), static_cast<void>(end_right);
+  // FILL ME IN: reserve the tile's places, all at the front of out and here - all at its end.
+  static_cast<void>(counts);
   // FILL ME IN: write each key to its place.
   static_cast<void>(out), static_cast<void>(lanes_before), static_cast<void>(before);
 }
