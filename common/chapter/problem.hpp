@@ -106,6 +106,15 @@ class Problem {
     return {};
   }
 
+  /// Where the parts of an output begin whose elements may come in any order, first to last: each
+  /// reaches up to the next one, or to the end. They are sorted before they are compared, and the
+  /// reference has each part in ascending order. Only for outputs of Type::u32 that are compared as
+  /// a whole. Empty: each element has its place.
+  virtual std::vector<std::int64_t> any_order(int output) const {
+    (void)output;
+    return {};
+  }
+
   /// Writes the reference of outputs()[output], computed in double, to values[0 .. count): all of
   /// it, or the elements of sample(output), one after the other.
   virtual void expected(int output, double* values) const = 0;

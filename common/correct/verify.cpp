@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "chapter/error.hpp"
 #include "chapter/sizes.hpp"
 #include "device/cuda_check.hpp"
 #include "kernels/device_ops.hpp"
@@ -51,6 +52,28 @@ Buffer on_device(const T* host, std::size_t count, cudaStream_t stream) {
   return device;
 }
 
+/// A copy of an output in which each part that may come in any order is sorted.
+Buffer sorted_parts(const Array& array, const void* device, const std::vector<std::int64_t>& begins,
+                    cudaStream_t stream) {
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(array.count));
+  if (!words.empty()) {
+    COURSE_CHECK(cudaMemcpyAsync(words.data(), device, words.size() * sizeof(std::uint32_t),
+                                 cudaMemcpyDeviceToHost, stream));
+    COURSE_CHECK(cudaStreamSynchronize(stream));
+  }
+  const auto parts = static_cast<std::int64_t>(begins.size());
+  const auto begin = [&](std::int64_t part) {
+    return words.begin() + (part < parts ? begins[static_cast<std::size_t>(part)] : array.count);
+  };
+  parallel_for(
+      parts,
+      [&](std::int64_t from, std::int64_t to) {
+        for (std::int64_t part = from; part < to; ++part) std::sort(begin(part), begin(part + 1));
+      },
+      1);
+  return on_device(words.data(), words.size(), stream);
+}
+
 }  // namespace
 
 References::References(const Problem& problem, cudaStream_t stream) : outputs_(problem.outputs()) {
@@ -58,6 +81,9 @@ References::References(const Problem& problem, cudaStream_t stream) : outputs_(p
     const int output = static_cast<int>(k);
     tolerances_.push_back(problem.tolerance(output));
     const std::vector<std::int64_t> sample = problem.sample(output);
+    any_order_.push_back(problem.any_order(output));
+    if (!any_order_.back().empty() && (outputs_[k].type != Type::u32 || !sample.empty()))
+      throw Error(outputs_[k].name + ": only u32 outputs without a sample may be in any order");
     counts_.push_back(sample.empty() ? outputs_[k].count
                                      : static_cast<std::int64_t>(sample.size()));
     // new, not a vector: nobody needs gigabytes of zeros first
@@ -71,7 +97,10 @@ References::References(const Problem& problem, cudaStream_t stream) : outputs_(p
 
 std::string References::mismatch(const Arguments& arguments, double* largest_error) const {
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
-    const void* got = arguments.outputs[k];
+    const Buffer sorted = any_order_[k].empty() ? Buffer(0)
+                                                : sorted_parts(outputs_[k], arguments.outputs[k],
+                                                               any_order_[k], arguments.stream);
+    const void* got = any_order_[k].empty() ? arguments.outputs[k] : sorted.data();
     const auto* want = static_cast<const double*>(values_[k].data());
     const auto* sample =
         samples_[k].bytes() == 0 ? nullptr : static_cast<const std::int64_t*>(samples_[k].data());

@@ -29,6 +29,7 @@ class References {
   std::vector<Buffer> values_;
   std::vector<Buffer> samples_;  // empty buffers where all elements are compared
   std::vector<std::int64_t> counts_;
+  std::vector<std::vector<std::int64_t>> any_order_;  // as Problem::any_order()
 };
 
 /// Device memory for one launch of a version on a problem, in buffers of exactly the right size:
