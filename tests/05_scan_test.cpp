@@ -18,6 +18,7 @@
 #include "contract.hpp"
 #include "device/buffer.hpp"
 #include "device/cuda_check.hpp"
+#include "guarded.hpp"
 #include "kernels/device_ops.hpp"
 #ifdef SIMT
 #include "simt/findings.hpp"
@@ -55,6 +56,7 @@ using course::Study;
 using course::Type;
 using course::Version;
 using course_test::copy_to;
+using course_test::Guarded;
 using course_test::sanitized;
 using course_test::size_n;
 using course_test::sizes_here;
@@ -191,49 +193,6 @@ void for_each_scan(const Device& gpu, std::int64_t n, Body body) {
   body<std::int64_t>(*gpu)
 
 // ---- Memory ----
-
-/// n elements on the device between bytes that nobody may write, `shift` elements behind a boundary
-/// of 256 bytes.
-template <class T>
-class Guarded {
- public:
-  explicit Guarded(std::int64_t n, std::int64_t shift = 0)
-      : n_(n),
-        first_(guard + shift),
-        buffer_(static_cast<std::size_t>(n + first_ + guard) * sizeof(T)) {
-    reset();
-  }
-  /// The elements become NaN or the largest number.
-  void reset() {
-    COURSE_CHECK(cudaMemset(buffer_.data(), 0xA5, buffer_.bytes()));
-    if (n_ > 0) COURSE_CHECK(cudaMemset(data(), 0xFF, static_cast<std::size_t>(n_) * sizeof(T)));
-  }
-  T* data() const { return static_cast<T*>(buffer_.data()) + first_; }
-  /// The first `count` elements, after the guards were found untouched and the others as reset()
-  /// left them.
-  std::vector<T> values(std::int64_t count) const {
-    const auto all = to_host<T>(buffer_.data(), n_ + first_ + guard);
-    T around, fresh;
-    std::memset(&around, 0xA5, sizeof around);
-    std::memset(&fresh, 0xFF, sizeof fresh);
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(all.size()); ++i) {
-      const std::int64_t k = i - first_;
-      if (k >= 0 && k < count) continue;
-      const T want = k < 0 || k >= n_ ? around : fresh;
-      if (std::memcmp(&all[static_cast<std::size_t>(i)], &want, sizeof want) != 0) {
-        ADD_FAILURE() << "written outside of " << count << " elements, at " << k;
-        break;
-      }
-    }
-    return {all.begin() + first_, all.begin() + first_ + count};
-  }
-  std::vector<T> values() const { return values(n_); }
-
- private:
-  static constexpr std::int64_t guard = 256 / sizeof(T);
-  std::int64_t n_, first_;
-  Buffer buffer_;
-};
 
 /// What a row is tested with: for float exact in any grouping; all bits for the others.
 template <class T>

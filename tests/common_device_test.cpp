@@ -704,6 +704,48 @@ TEST(Verify, ComparesTheSampleOfAProblem) {
   }
 }
 
+/// A copy of words in two parts, each of which may come in any order.
+class UnorderedCopy : public CopyProblem {
+ public:
+  UnorderedCopy(std::int64_t second, Type type)
+      : CopyProblem(size_n(checked_n), 1, Input::random), second_(second), type_(type) {}
+  std::vector<course::Array> inputs() const override { return {{"in", n(), type_, seed()}}; }
+  std::vector<course::Array> outputs() const override { return {{"out", n(), type_}}; }
+  std::vector<std::int64_t> any_order(int) const override { return {0, second_}; }
+  void expected(int, double* out) const override {
+    for (std::int64_t i = 0; i < n(); ++i) out[i] = course::value<unsigned>(input(), seed(), i);
+    std::sort(out, out + second_);
+    std::sort(out + second_, out + n());
+  }
+
+ private:
+  std::int64_t second_;
+  Type type_;
+};
+
+TEST(Verify, TakesPartsInAnyOrder) {
+  COURSE_NEEDS_GPU(gpu);
+  const auto copies = [](std::int64_t to, std::int64_t from) -> Spoil {
+    return [=](const Problem&, const Arguments& a) {
+      return cudaMemcpyAsync(a.out<unsigned>(0) + to, a.in<unsigned>(0) + from, 4,
+                             cudaMemcpyDeviceToDevice, a.stream);
+    };
+  };
+  for (const std::int64_t second : {std::int64_t{0}, std::int64_t{500}, checked_n}) {
+    const UnorderedCopy problem(second, Type::u32);
+    const auto why = [&](const Spoil& spoil) {
+      return course::verify(copy_but("01_unordered", 0, spoil), problem, *gpu).why;
+    };
+    EXPECT_EQ(why(nullptr), "");
+    EXPECT_TRUE(has(why(copies(0, 1)), " wrong in out")) << "one is there twice";
+    EXPECT_TRUE(has(why(copies(499, 500)), " wrong in out")) << "from the other part";
+  }
+  const auto verify_floats = [&] {
+    course::verify(copy_but("01_unordered", 0), UnorderedCopy(500, Type::f32), *gpu);
+  };
+  EXPECT_TRUE(has(error_of(verify_floats).what(), "out: only u32 outputs"));
+}
+
 TEST(Verify, CatchesAWriteToAnInput) {
   COURSE_NEEDS_GPU(gpu);
   Version version;

@@ -98,6 +98,10 @@ struct Version {
   /// how not to measure (docs/how_we_measure.md); empty: the engine measures.
   std::function<double(const std::function<void()>& launch, cudaStream_t stream)> timer = {};
 
+  /// What a finished launch says of itself beside its result, read from its workspace: a line below
+  /// the row; "": nothing.
+  std::function<std::string(const Arguments&)> remark = {};
+
   /// The file that it is written in, relative to the chapter and without suffix; empty: its id.
   std::string file = {};
   std::string declared = {};  ///< the type of the launcher that a row of rows.hpp was made of
@@ -121,6 +125,9 @@ struct Version {
   }
   Version sharing(std::int64_t bytes) const {
     return with([&](Version& v) { v.needs.shared_bytes = bytes; });
+  }
+  Version saying(std::function<std::string(const Arguments&)> of_launch) const {
+    return with([&](Version& v) { v.remark = std::move(of_launch); });
   }
   /// Its launcher refuses larger n.
   Version up_to(std::int64_t n) const {

@@ -4,6 +4,7 @@
 /// least traffic.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +46,7 @@ enum class Input {
 const char* name_of(Input input);
 
 /// One array of a problem. Inputs are filled by value(input, seed, i, magnitude_every) of
-/// input.hpp.
+/// input.hpp, on the device, or by `values`.
 struct Array {
   std::string name;
   std::int64_t count = 0;
@@ -54,6 +55,8 @@ struct Array {
   std::int64_t offset_bytes =
       0;  ///< distance from a 256-byte boundary, for studies of misalignment
   std::int64_t magnitude_every = 0;  ///< k > 0: element k - 1, 2k - 1, ... without its sign
+  /// Writes all elements to host memory: for inputs that depend on more than the index.
+  std::function<void(void* host)> values = {};
   std::int64_t bytes() const { return count * static_cast<std::int64_t>(bytes_of(type)); }
 };
 
@@ -99,6 +102,15 @@ class Problem {
   /// The elements of an output that are compared, in ascending order; empty: all. For outputs
   /// whose whole reference would take too long.
   virtual std::vector<std::int64_t> sample(int output) const {
+    (void)output;
+    return {};
+  }
+
+  /// Where the parts of an output begin whose elements may come in any order, first to last: each
+  /// reaches up to the next one, or to the end. They are sorted before they are compared, and the
+  /// reference has each part in ascending order. Only for outputs of Type::u32 that are compared as
+  /// a whole. Empty: each element has its place.
+  virtual std::vector<std::int64_t> any_order(int output) const {
     (void)output;
     return {};
   }

@@ -1,8 +1,10 @@
 #include "correct/verify.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 
+#include "chapter/error.hpp"
 #include "chapter/sizes.hpp"
 #include "device/cuda_check.hpp"
 #include "kernels/device_ops.hpp"
@@ -11,14 +13,27 @@
 #endif
 
 namespace course {
+
+void fill_input(const Array& array, Input input, void* data, cudaStream_t stream) {
+  if (!array.values) return fill(array, input, data, stream);
+  if (array.count == 0) return;
+  // new, not a vector: nobody needs gigabytes of zeros first
+  const auto bytes = static_cast<std::size_t>(array.bytes());
+  const std::unique_ptr<std::max_align_t[]> host(
+      new std::max_align_t[bytes / sizeof(std::max_align_t) + 1]);
+  array.values(host.get());
+  COURSE_CHECK(cudaMemcpyAsync(data, host.get(), bytes, cudaMemcpyHostToDevice, stream));
+  COURSE_CHECK(cudaStreamSynchronize(stream));
+}
+
 namespace {
 
-/// True if an input array still holds what fill() wrote, bit for bit.
+/// True if an input array still holds what fill_input() wrote, bit for bit.
 bool unchanged(const Array& array, Input input, const Buffer& buffer, cudaStream_t stream) {
   const auto bytes = static_cast<std::size_t>(array.bytes());
   if (bytes == 0) return true;
   Buffer again(bytes);
-  fill(array, input, again.data(), stream);
+  fill_input(array, input, again.data(), stream);
   std::vector<char> now(bytes), before(bytes);
   COURSE_CHECK(cudaMemcpyAsync(now.data(), buffer.data(), bytes, cudaMemcpyDeviceToHost, stream));
   COURSE_CHECK(cudaMemcpyAsync(before.data(), again.data(), bytes, cudaMemcpyDeviceToHost, stream));
@@ -37,6 +52,28 @@ Buffer on_device(const T* host, std::size_t count, cudaStream_t stream) {
   return device;
 }
 
+/// A copy of an output in which each part that may come in any order is sorted.
+Buffer sorted_parts(const Array& array, const void* device, const std::vector<std::int64_t>& begins,
+                    cudaStream_t stream) {
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(array.count));
+  if (!words.empty()) {
+    COURSE_CHECK(cudaMemcpyAsync(words.data(), device, words.size() * sizeof(std::uint32_t),
+                                 cudaMemcpyDeviceToHost, stream));
+    COURSE_CHECK(cudaStreamSynchronize(stream));
+  }
+  const auto parts = static_cast<std::int64_t>(begins.size());
+  const auto begin = [&](std::int64_t part) {
+    return words.begin() + (part < parts ? begins[static_cast<std::size_t>(part)] : array.count);
+  };
+  parallel_for(
+      parts,
+      [&](std::int64_t from, std::int64_t to) {
+        for (std::int64_t part = from; part < to; ++part) std::sort(begin(part), begin(part + 1));
+      },
+      1);
+  return on_device(words.data(), words.size(), stream);
+}
+
 }  // namespace
 
 References::References(const Problem& problem, cudaStream_t stream) : outputs_(problem.outputs()) {
@@ -44,6 +81,9 @@ References::References(const Problem& problem, cudaStream_t stream) : outputs_(p
     const int output = static_cast<int>(k);
     tolerances_.push_back(problem.tolerance(output));
     const std::vector<std::int64_t> sample = problem.sample(output);
+    any_order_.push_back(problem.any_order(output));
+    if (!any_order_.back().empty() && (outputs_[k].type != Type::u32 || !sample.empty()))
+      throw Error(outputs_[k].name + ": only u32 outputs without a sample may be in any order");
     counts_.push_back(sample.empty() ? outputs_[k].count
                                      : static_cast<std::int64_t>(sample.size()));
     // new, not a vector: nobody needs gigabytes of zeros first
@@ -57,7 +97,10 @@ References::References(const Problem& problem, cudaStream_t stream) : outputs_(p
 
 std::string References::mismatch(const Arguments& arguments, double* largest_error) const {
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
-    const void* got = arguments.outputs[k];
+    const Buffer sorted = any_order_[k].empty() ? Buffer(0)
+                                                : sorted_parts(outputs_[k], arguments.outputs[k],
+                                                               any_order_[k], arguments.stream);
+    const void* got = any_order_[k].empty() ? arguments.outputs[k] : sorted.data();
     const auto* want = static_cast<const double*>(values_[k].data());
     const auto* sample =
         samples_[k].bytes() == 0 ? nullptr : static_cast<const std::int64_t*>(samples_[k].data());
@@ -105,7 +148,7 @@ DeviceArrays::DeviceArrays(const Version& version, const Problem& problem, cudaS
   for (const Array& array : arrays_) {
     inputs_.emplace_back(static_cast<std::size_t>(array.bytes()),
                          static_cast<std::size_t>(array.offset_bytes));
-    fill(array, input_, inputs_.back().data(), stream);
+    fill_input(array, input_, inputs_.back().data(), stream);
     arguments_.inputs.push_back(inputs_.back().data());
   }
   for (const Array& array : problem.outputs()) {
@@ -149,7 +192,7 @@ Outcome verify_results(const Version& version, const Problem& problem, const Dev
   if (const std::string name = arrays.changed_input(); !name.empty()) {
     return {Outcome::failed, "the version wrote to its input " + name};
   }
-  return {Outcome::passed, ""};
+  return {Outcome::passed, "", {}, version.remark ? version.remark(arrays.arguments()) : ""};
 }
 
 }  // namespace

@@ -12,6 +12,10 @@
 
 namespace course {
 
+/// Fills an input of a problem on the device: by its `values`, if it has any (then it waits for the
+/// copy), otherwise by fill() of kernels/device_ops.hpp.
+void fill_input(const Array& array, Input input, void* data, cudaStream_t stream);
+
 /// The expected outputs of a problem, or of the sample that it names, on the device.
 class References {
  public:
@@ -25,6 +29,7 @@ class References {
   std::vector<Buffer> values_;
   std::vector<Buffer> samples_;  // empty buffers where all elements are compared
   std::vector<std::int64_t> counts_;
+  std::vector<std::vector<std::int64_t>> any_order_;  // as Problem::any_order()
 };
 
 /// Device memory for one launch of a version on a problem, in buffers of exactly the right size:
@@ -49,6 +54,7 @@ struct Outcome {
   enum State { passed, failed, skipped } state = passed;
   std::string why;
   std::vector<Finding> findings = {};  ///< of the CPU backend's checkers
+  std::string remark = {};             ///< what the version's last launch said of itself
 };
 
 /// What a launcher's error means for the version: "not written yet", or the error described.

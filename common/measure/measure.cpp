@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "correct/verify.hpp"
 #include "device/cuda_check.hpp"
 
 namespace course {
@@ -111,7 +112,7 @@ Sets::Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream) {
     int k = 0;
     // The same inputs in every set: the size of an output may depend on them.
     for (const Array& array : problem.inputs()) {
-      fill(array, problem.input(), target.inputs[static_cast<std::size_t>(k++)], stream);
+      fill_input(array, problem.input(), target.inputs[static_cast<std::size_t>(k++)], stream);
     }
     poison_outputs(set, stream);
   }

@@ -84,6 +84,7 @@ std::string model_row(const Study& study, const Result& result, bool hide) {
                 result.verified ? "ok" : "FAILED");
   std::string text = line;
   if (!result.verified) text += "    " + result.failure + "\n";
+  for (const std::string& note : result.notes) text += "    " + note + "\n";
   constexpr std::size_t most = 5;  // the first is enough as a rule
   for (std::size_t k = 0; k < std::min(result.findings.size(), most); ++k) {
     const Finding& finding = result.findings[k];

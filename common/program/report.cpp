@@ -149,7 +149,7 @@ void write_result(Json& json, const Result& r, const Report& report) {
   json.key("verified").value(r.skipped.empty() ? std::optional<bool>(r.verified) : std::nullopt);
   json.key("flags").value(r.flags).key("skipped").value_or_null(r.skipped.empty() ? r.failure
                                                                                   : r.skipped);
-  json.key("launch");
+  json.key("notes").value(r.notes).key("launch");
   write_shape(json, r.shape);
   if (report.device.simulated) write_model(json, r);
   json.end_object();

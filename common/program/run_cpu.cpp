@@ -75,6 +75,7 @@ Result CpuRun::run_version(const Study& study, const Version& version, const Siz
   if (outcome.state == Outcome::skipped) result.skipped = outcome.why;
   result.failure = outcome.state == Outcome::failed ? outcome.why : "";
   result.findings = outcome.findings;
+  if (!outcome.remark.empty()) result.notes.push_back(outcome.remark);
   result.verified = result.skipped.empty() && result.failure.empty();
   broken_ = cudaDeviceSynchronize() != cudaSuccess;
   cudaGetLastError();

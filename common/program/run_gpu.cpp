@@ -251,6 +251,8 @@ void ChapterRun::finish(const Study& study, const Job& job, Row& row, Result& re
   }
   if (const std::string note = instantiations_note(row); !note.empty())
     result.notes.push_back(note);
+  const std::string remark = row.version().remark ? row.version().remark(row.first_set()) : "";
+  if (!remark.empty()) result.notes.push_back(remark);
   const Statistics s = row.summary();
   if (s.count < 9) result.flags.push_back("few_samples");
   if (s.q3 - s.q1 > 0.05 * s.median) result.flags.push_back("noisy");

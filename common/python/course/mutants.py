@@ -33,6 +33,7 @@ class Mutant(NamedTuple):
     study: str
     version: str
     sizes: str
+    threads: int = 1  # of the host: on one a block that waits for nobody ends before the next one
 
     @property
     def target(self) -> str:
@@ -58,7 +59,7 @@ def load(chapter: Chapter) -> List[Mutant]:
     known = json.loads(file.read_text(encoding="utf-8"))
     return [Mutant(chapter, one["name"], one["file"], one["find"], one["replace"],
                    tuple(one["caught_by"]), one["hint"], one.get("study", "sequence"),
-                   one.get("version", Path(one["file"]).stem), one.get("sizes", known["sizes"]))
+                   one.get("version", Path(one["file"]).stem), one.get("sizes", known["sizes"]), one.get("threads", 1))
             for one in known["mutants"]]
 
 
@@ -106,15 +107,16 @@ def catches(report: Dict[str, Any]) -> Dict[str, str]:
 
 def run(mutant: Mutant, program: Path) -> Dict[str, str]:
     """Run the program of a mutant on its sizes; who caught it. On one thread, where a run repeats
-    exactly: what a bug breaks first may depend on how blocks run side by side. And on a small
-    device, where loops over tiles turn more than once at small sizes."""
+    exactly: what a bug breaks first may depend on how blocks run side by side. (On more where the
+    list says so: for what blocks tell each other through a queue.) And on a small device, where loops over tiles turn more than once at small sizes."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "result.json"
         done = subprocess.run([str(program), "--check", "--study", mutant.study, "--only",
                                mutant.version, "--size", mutant.sizes, "--json", str(file)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", check=False,
-                              env={**os.environ, "SIMT_THREADS": "1", "SIMT_SMS": "2"})
+                              env={**os.environ, "SIMT_THREADS": str(mutant.threads),
+                                   "SIMT_SMS": "2"})
         try:
             report = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):

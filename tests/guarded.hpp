@@ -1,0 +1,63 @@
+#pragma once
+/// \file
+/// An array of results for tests, with bytes around it that nobody may write.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "chapter_test.hpp"
+#include "device/buffer.hpp"
+#include "device/cuda_check.hpp"
+
+namespace course_test {
+
+/// n elements on the device between bytes that nobody may write, `shift` elements behind a boundary
+/// of 256 bytes. Each byte of the elements is `fresh` at first: 0xFF is NaN or the largest number;
+/// a test of results that may be so chooses another.
+template <class T>
+class Guarded {
+ public:
+  explicit Guarded(std::int64_t n, std::int64_t shift = 0, int fresh = 0xFF)
+      : n_(n),
+        first_(guard + shift),
+        fresh_(fresh),
+        buffer_(static_cast<std::size_t>(n + first_ + guard) * sizeof(T)) {
+    reset();
+  }
+  /// As in the beginning.
+  void reset() {
+    COURSE_CHECK(cudaMemset(buffer_.data(), 0xA5, buffer_.bytes()));
+    if (n_ > 0) COURSE_CHECK(cudaMemset(data(), fresh_, static_cast<std::size_t>(n_) * sizeof(T)));
+  }
+  T* data() const { return static_cast<T*>(buffer_.data()) + first_; }
+  /// The first `count` elements, after the guards were found untouched and the others as reset()
+  /// left them.
+  std::vector<T> values(std::int64_t count) const {
+    const auto all = to_host<T>(buffer_.data(), n_ + first_ + guard);
+    T around, fresh;
+    std::memset(&around, 0xA5, sizeof around);
+    std::memset(&fresh, fresh_, sizeof fresh);
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(all.size()); ++i) {
+      const std::int64_t k = i - first_;
+      if (k >= 0 && k < count) continue;
+      const T want = k < 0 || k >= n_ ? around : fresh;
+      if (std::memcmp(&all[static_cast<std::size_t>(i)], &want, sizeof want) != 0) {
+        ADD_FAILURE() << "written outside of " << count << " elements, at " << k;
+        break;
+      }
+    }
+    return {all.begin() + first_, all.begin() + first_ + count};
+  }
+  std::vector<T> values() const { return values(n_); }
+
+ private:
+  static constexpr std::int64_t guard = 256 / sizeof(T);
+  std::int64_t n_, first_;
+  int fresh_;
+  course::Buffer buffer_;
+};
+
+}  // namespace course_test
