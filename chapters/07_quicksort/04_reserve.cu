@@ -2,7 +2,7 @@
 //   which right, reserves places for both with two atomic additions, and writes. When segments are
 //   short, a block sorts one to its end. The pivot is the median of 32 keys at random places.
 // Predicts: every level keeps the GPU busy: a read and a write of 4 bytes per key and level.
-// Still wrong: the host launches as many levels as the worst case has, three kernels each, and all
+// Still wrong: the host launches as many levels as the worst case has, two kernels each, and all
 //   blocks wait for the slowest one of a level.
 #include <cuda_runtime.h>
 
