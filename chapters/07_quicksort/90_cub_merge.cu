@@ -49,11 +49,6 @@ cudaError_t sort(void* workspace, std::size_t& workspace_bytes, const unsigned* 
   return sort_keys(workspace, workspace_bytes, in, out, n, stream);
 }
 
-cudaError_t sort(void* workspace, std::size_t& workspace_bytes, const int* in, int* out,
-                 std::int64_t n, cudaStream_t stream) {
-  return sort_keys(workspace, workspace_bytes, in, out, n, stream);
-}
-
 cudaError_t sort(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                  std::int64_t n, cudaStream_t stream) {
   return sort_keys(workspace, workspace_bytes, in, out, n, stream);

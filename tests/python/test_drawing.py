@@ -369,7 +369,8 @@ def as_model(kernel: Record) -> Record:
 
 
 # Of several blocks and no tile's multiple; each request is counted again in Python and in a browser.
-SIZES = {"01": "20011", "02": "40003", "03": "100x170", "05": "40003", "06": "300"}
+SIZES = {"01": "20011", "02": "40003", "03": "100x170", "05": "40003", "06": "300",
+         "07": "6007"}
 
 
 def programs() -> List[Path]:

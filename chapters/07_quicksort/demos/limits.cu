@@ -1,4 +1,4 @@
-// What dynamic parallelism has: levels, launches that wait, and the memory that is kept for them.
+// What dynamic parallelism has: levels, waiting launches, memory for them.
 //
 // A kernel launches itself until it is refused; a thread launches kernels that cannot start until
 // it is refused. Both say what cudaGetLastError() told the thread that was refused: nobody else

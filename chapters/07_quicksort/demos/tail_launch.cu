@@ -1,4 +1,4 @@
-// A kernel cannot wait for what it launches: who needs the child's result is launched as its tail.
+// A kernel cannot wait for what it launches; its tail launch comes after it.
 //
 // A parent launches a child that writes 1000 numbers. Then the sum is taken in two ways: by the
 // parent itself, which finds what was there before, or something in between; and by a kernel that
