@@ -58,15 +58,15 @@ function(course_check_device_link chapter)
   endforeach()
 endfunction()
 
-# An object library of one .cu file. PLAIN: on the CPU backend neither checked nor counted. With a device link it is a
-# static library instead, linked on the device for itself: so no other code of a program is compiled or linked otherwise.
+# An object library of one .cu file. PLAIN: on the CPU backend neither checked nor counted. With a device link its code is
+# relocatable, and what takes it (course_add_code) is linked on the device; all other code stays as it is.
 function(course_object_library target file)
-  course_is_device_linked(linked "${file}")
-  if(linked)
-    add_library(${target} STATIC "${file}")
-    set_target_properties(${target} PROPERTIES CUDA_SEPARABLE_COMPILATION ON CUDA_RESOLVE_DEVICE_SYMBOLS ON)
-  elseif(COURSE_BACKEND STREQUAL "cuda")
+  if(COURSE_BACKEND STREQUAL "cuda")
     add_library(${target} OBJECT "${file}")
+    course_is_device_linked(linked "${file}")
+    if(linked)
+      set_target_properties(${target} PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+    endif()
   elseif(COURSE_CPU_CHECKS AND NOT "PLAIN" IN_LIST ARGN)
     simt_object_library(${target} "${file}")
   else()
@@ -77,14 +77,15 @@ function(course_object_library target file)
   endif()
 endfunction()
 
-# Gives a program the code of libraries that course_object_library() has made, or of other object libraries.
+# Gives a program the code of libraries that course_object_library() has made, or of other object libraries. All of a
+# program's relocatable code is linked on the device at once: two device links of one program would both bring the device
+# runtime.
 function(course_add_code program)
   foreach(library ${ARGN})
-    get_target_property(type ${library} TYPE)
-    if(type STREQUAL "OBJECT_LIBRARY")
-      target_sources(${program} PRIVATE $<TARGET_OBJECTS:${library}>)
-    else()
-      target_link_libraries(${program} PRIVATE ${library})
+    target_sources(${program} PRIVATE $<TARGET_OBJECTS:${library}>)
+    get_target_property(relocatable ${library} CUDA_SEPARABLE_COMPILATION)
+    if(relocatable)
+      set_target_properties(${program} PROPERTIES CUDA_RESOLVE_DEVICE_SYMBOLS ON)
     endif()
   endforeach()
 endfunction()
