@@ -1,10 +1,13 @@
 // From a place in the program to file and line, by addr2line, which comes with every compiler.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "engine.hpp"
 #include "findings.hpp"
@@ -34,28 +37,45 @@ bool is_users(const std::string& file) {
          (engine.empty() || file.find(engine) == std::string::npos);
 }
 
-/// addr2line prints the innermost inlined function first; the first frame of the user's code is the
-/// line that the reader knows.
-SourceLine look_up(ProgramCounter pc) {
-  SourceLine found;
-  char command[4400];
-  std::snprintf(command, sizeof command, "addr2line -i -e '%s' %#x 2>/dev/null",
-                program_path().c_str(), pc - 1);
-  FILE* pipe = popen(command, "r");
+/// Of each address addr2line prints the address, then the innermost inlined function first; the
+/// first frame of the user's code is the line that the reader knows. One process for all of them:
+/// it reads the program's line numbers anew each time.
+std::vector<SourceLine> look_up(const std::vector<ProgramCounter>& pcs) {
+  std::vector<SourceLine> found(pcs.size());
+  std::string command = "addr2line -a -i -e '" + program_path() + "'";
+  for (const ProgramCounter pc : pcs) {
+    char address[16];
+    std::snprintf(address, sizeof address, " %#x", pc - 1);
+    command += address;
+  }
+  FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
   if (pipe == nullptr) return found;
   char text[4096];
+  std::size_t addresses = 0;
   while (std::fgets(text, sizeof text, pipe) != nullptr) {
     char* colon = std::strrchr(text, ':');
-    if (colon == nullptr) continue;
+    if (colon == nullptr) {  // an address; what follows is about it
+      ++addresses;
+      continue;
+    }
+    if (addresses == 0 || addresses > pcs.size()) continue;
     *colon = '\0';
-    const bool better = found.file.empty() || (!is_users(found.file) && is_users(text));
+    SourceLine& line = found[addresses - 1];
+    const bool better = line.file.empty() || (!is_users(line.file) && is_users(text));
     if (better) {
-      found.file = text;
-      found.line = std::atoi(colon + 1);
+      line.file = text;
+      line.line = std::atoi(colon + 1);
     }
   }
   pclose(pipe);
   return found;
+}
+
+std::mutex mutex;
+using Cache = std::map<ProgramCounter, SourceLine>;
+Cache& cache() {
+  static auto& lasts = *new Cache;  // used at exit, too
+  return lasts;
 }
 
 }  // namespace
@@ -66,13 +86,26 @@ std::string SourceLine::text() const {
   return (slash == std::string::npos ? file : file.substr(slash + 1)) + ":" + std::to_string(line);
 }
 
-SourceLine source_line(ProgramCounter pc) {
-  static std::mutex mutex;
-  static auto& cache = *new std::map<ProgramCounter, SourceLine>;  // lasts: used at exit, too
+void find_source_lines(const std::vector<ProgramCounter>& pcs) {
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = cache.find(pc);
-  if (found != cache.end()) return found->second;
-  return cache[pc] = look_up(pc);
+  std::vector<ProgramCounter> unknown;
+  for (const ProgramCounter pc : pcs) {
+    if (cache().count(pc) == 0) unknown.push_back(pc);
+  }
+  constexpr std::size_t at_once = 1000;  // a command may be only so long
+  for (std::size_t first = 0; first < unknown.size(); first += at_once) {
+    const auto begin = unknown.begin() + static_cast<std::ptrdiff_t>(first);
+    const std::vector<ProgramCounter> some(
+        begin, begin + static_cast<std::ptrdiff_t>(std::min(at_once, unknown.size() - first)));
+    const std::vector<SourceLine> lines = look_up(some);
+    for (std::size_t k = 0; k < some.size(); ++k) cache()[some[k]] = lines[k];
+  }
+}
+
+SourceLine source_line(ProgramCounter pc) {
+  find_source_lines({pc});
+  const std::lock_guard<std::mutex> lock(mutex);
+  return cache()[pc];
 }
 
 }  // namespace simt
