@@ -305,12 +305,13 @@ Pairs<T> run_pairs(PairLauncher<T>* sort, const std::vector<T>& in) {
   return {keys.values(), values.values()};
 }
 
-/// The versions that sort pairs. On the CPU backend 07 and 09: 08 differs from 09 in what is done
-/// to keys and values alike.
+/// The versions that sort pairs. On the CPU backend 07 and 80: 08 and 09 do to keys and values
+/// alike what one of them does.
 template <class T>
-std::vector<PairLauncher<T>*> pair_sorters(std::size_t most = 3) {
+std::vector<PairLauncher<T>*> pair_sorters(std::size_t most = 4) {
   std::vector<PairLauncher<T>*> found;
   for (PairLauncher<T>* const sort : {static_cast<PairLauncher<T>*>(many_splitters::sort_pairs),
+                                      static_cast<PairLauncher<T>*>(limit::sort_pairs),
                                       static_cast<PairLauncher<T>*>(staged::sort_pairs),
                                       static_cast<PairLauncher<T>*>(register_leaves::sort_pairs)}) {
     if (found.size() == (all_is_checked ? std::min<std::size_t>(most, 2) : most)) break;
@@ -321,7 +322,7 @@ std::vector<PairLauncher<T>*> pair_sorters(std::size_t most = 3) {
 
 /// The keys are sorted, every value came along once, and with its own key.
 template <class T>
-void check_pairs(const std::vector<T>& in, const std::string& what, std::size_t most = 3) {
+void check_pairs(const std::vector<T>& in, const std::string& what, std::size_t most = 4) {
   SCOPED_TRACE(what + ", n = " + std::to_string(in.size()));
   EXPECT_FALSE(pair_sorters<T>().empty());
   for (PairLauncher<T>* const sort : pair_sorters<T>(most)) {
@@ -381,7 +382,32 @@ TEST(Special, PairsOfTwoLevels) {
   const std::int64_t n = all_is_checked ? (1 << 20) + 5 : 5 * (1 << 19) + 5;
   std::vector<unsigned> in = random_keys<unsigned>(n, 33);
   for (std::size_t i = 0; i < in.size(); i += 7) in[i] %= 3;
-  check_pairs(in, "two levels", all_is_checked ? 1 : 3);
+  check_pairs(in, "two levels", all_is_checked ? 1 : 4);
+}
+
+/// The same with few keys, by a plan. Each key is its own value, so that a pair that was parted
+/// shows.
+TEST(Special, PairsOfTwoLevelsAsTold) {
+  COURSE_NEEDS_GPU(gpu);
+  const std::int64_t n = in_another_order() ? 5003 : 20011;
+  std::vector<unsigned> in = random_keys<unsigned>(n, 34);
+  for (std::size_t i = 0; i < in.size(); i += 7) in[i] %= 3;
+  ASSERT_TRUE(limit::sort_pairs_as_told != nullptr);
+  const auto sort = [&](void* workspace, std::size_t& bytes, const unsigned* keys_in,
+                        const unsigned* values_in, unsigned* keys_out, unsigned* values_out) {
+    return limit::sort_pairs_as_told(workspace, bytes, keys_in, values_in, keys_out, values_out, n,
+                                     2, 5, 7, 3, nullptr);
+  };
+  std::size_t bytes = 0;
+  COURSE_CHECK(sort(nullptr, bytes, nullptr, nullptr, nullptr, nullptr));
+  const Workspace workspace(bytes);
+  const Buffer keys_in = to_device(in), values_in = to_device(in);
+  const Guarded<unsigned> keys(n, 0, 0xA5), values(n, 0, 0xA5);
+  COURSE_CHECK(sort(workspace.data(), bytes, static_cast<const unsigned*>(keys_in.data()),
+                    static_cast<const unsigned*>(values_in.data()), keys.data(), values.data()));
+  COURSE_CHECK(cudaDeviceSynchronize());
+  expect_same(keys.values(), sorted(in), "keys");
+  expect_same(values.values(), sorted(in), "values");
 }
 
 // ---- Seeds ----

@@ -23,14 +23,19 @@
 
 COURSE_TYPED_LAUNCHERS(Launcher, (sort), one_thread, block_per_segment, level_by_level,
                        reserve_places, work_queue, three_ways, many_splitters, register_leaves,
-                       staged);
-COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves, staged);
+                       staged, limit);
+COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves, staged, limit);
 
 namespace quicksort_test {
 
 using SeededLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes,
                                    const unsigned* in, unsigned* out, std::int64_t n,
                                    std::uint64_t seed, cudaStream_t stream);
+using ToldPairLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes,
+                                     const unsigned* keys_in, const unsigned* values_in,
+                                     unsigned* keys_out, unsigned* values_out, std::int64_t n,
+                                     int levels, int first_buckets, int second_buckets,
+                                     std::uint64_t seed, cudaStream_t stream);
 using ToldLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
                                  unsigned* out, std::int64_t n, int levels, int first_buckets,
                                  int second_buckets, std::uint64_t seed, cudaStream_t stream);
@@ -40,7 +45,8 @@ using ToldLauncher = cudaError_t(void* workspace, std::size_t& workspace_bytes, 
 COURSE_LAUNCHERS(quicksort_test::SeededLauncher, (sort_seeded), reserve_places, work_queue,
                  three_ways);
 COURSE_LAUNCHERS(quicksort_test::ToldLauncher, (sort_as_told), many_splitters, register_leaves,
-                 staged);
+                 staged, limit);
+COURSE_LAUNCHERS(quicksort_test::ToldPairLauncher, (sort_pairs_as_told), limit);
 
 namespace quicksort_test {
 
@@ -73,6 +79,7 @@ std::vector<Sorter<T>> sorters() {
   add("07 many splitters", many_splitters::sort);
   add("08 register leaves", register_leaves::sort);
   add("09 staged", staged::sort);
+  add("80 limit", limit::sort);
   return found;
 }
 
@@ -103,7 +110,7 @@ inline std::vector<Sorter<unsigned>> seeded(std::uint64_t seed) {
   return found;
 }
 
-/// How 07 to 09 are told to go about it.
+/// How 07 and later are told to go about it.
 struct Told {
   int levels, first_buckets, second_buckets;
   std::string text() const {
@@ -112,7 +119,7 @@ struct Told {
   }
 };
 
-/// 07 to 09 with a plan and a seed; without those that were not built.
+/// 07 and later with a plan and a seed; without those that were not built.
 inline std::vector<Sorter<unsigned>> told(const Told& plan, std::uint64_t seed) {
   std::vector<Sorter<unsigned>> found;
   const auto add = [&](const char* name, ToldLauncher* sort) {
@@ -127,6 +134,7 @@ inline std::vector<Sorter<unsigned>> told(const Told& plan, std::uint64_t seed) 
   add("07 many splitters", many_splitters::sort_as_told);
   add("08 register leaves", register_leaves::sort_as_told);
   add("09 staged", staged::sort_as_told);
+  add("80 limit", limit::sort_as_told);
   return found;
 }
 

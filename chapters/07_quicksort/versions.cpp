@@ -7,9 +7,9 @@ using namespace quicksort_chapter;
 
 COURSE_TYPED_LAUNCHERS(Launcher, (sort), one_thread, block_per_segment, level_by_level,
                        reserve_places, work_queue, three_ways, many_splitters, register_leaves,
-                       staged, cub_merge, cub_radix);
+                       staged, limit, cub_merge, cub_radix);
 COURSE_LAUNCHERS(Launcher<unsigned>, (sort), sample_form);
-COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves, staged,
+COURSE_TYPED_LAUNCHERS(PairLauncher, (sort_pairs), many_splitters, register_leaves, staged, limit,
                        cub_merge, cub_radix);
 COURSE_LAUNCHERS(HostSort, (sort_on_host), std_sort);
 
@@ -42,6 +42,7 @@ std::vector<Version> ladder() {
       of("07_many_splitters", "up to 511 splitters", many_splitters::sort),
       of("08_register_leaves", "leaves in registers", register_leaves::sort),
       of("09_staged", "tiles in order, then runs", staged::sort).sharing(stage_bytes),
+      of("80_limit", "buckets remembered", limit::sort).sharing(stage_bytes),
   };
   if (std::is_same_v<T, int>) return rows;  // for a library like unsigned
   rows.push_back(of_cub(of("90_cub_merge", "CUB merge sort", cub_merge::sort)));
@@ -106,6 +107,7 @@ Study of_pairs(const char* name, const char* title) {
       of("07_many_splitters", "up to 511 splitters", many_splitters::sort_pairs),
       of("08_register_leaves", "leaves in registers", register_leaves::sort_pairs),
       of("09_staged", "tiles in order, then runs", staged::sort_pairs).sharing(stage_bytes),
+      of("80_limit", "buckets remembered", limit::sort_pairs).sharing(stage_bytes),
       of_cub(of("90_cub_merge", "CUB merge sort", cub_merge::sort_pairs)),
       of_cub(of("91_cub_radix", "CUB radix sort", cub_radix::sort_pairs)),
   };
@@ -114,14 +116,14 @@ Study of_pairs(const char* name, const char* title) {
 
 Study size_sweep() {
   return at_sizes(sequence(), "size", "Rate over size, random keys, L2 cold",
-                  "01,02,03,04,06,07,08,09,90,91,sample_form,std_sort",
+                  "01,02,03,04,06,07,08,09,80,90,91,sample_form,std_sort",
                   powers_of_two({10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 29}), "n", "keys");
 }
 
 /// Keys in an order that is not random. The versions that 2^28 keys of any order do not keep too
 /// long.
 Study in_order(Order order, const char* name, const char* title) {
-  Study study = at_sizes(sequence(), name, title, "04-09,90,91", powers_of_two({24, 28}));
+  Study study = at_sizes(sequence(), name, title, "04-09,80,90,91", powers_of_two({24, 28}));
   study.make = make_problem<Sort<unsigned>>(order);
   study.cpu_sizes = powers_of_two({14});
   return study;
@@ -153,7 +155,7 @@ course::Chapter course::chapter() {
        in_order(Order::sixteen_values, "sixteen_values", "Sixteen values"),
        in_order(Order::organ_pipe, "organ_pipe", "Up to the middle, then down again"),
        in_order(Order::zipf, "zipf", "Some keys are very frequent (Zipf)"),
-       adversarial(Order::against_middle, "against_middle", "Made against 01's pivots", "01-09"),
+       adversarial(Order::against_middle, "against_middle", "Made against 01's pivots", "01-09,80"),
        adversarial(Order::against_three, "against_three", "Made against 02's and 03's pivots",
-                   "02-09")}};
+                   "02-09,80")}};
 }
