@@ -29,6 +29,11 @@ class Line:
     rows: Tuple[Optional[Row], ...]
 
 
+def names(file: ResultFile) -> Tuple[Optional[str], ...]:
+    """What --baseline may call a file."""
+    return (str(file.path), file.path.name, file.path.stem, file.label)
+
+
 class Comparison:
     """The rows of several files, matched. `base` is a file's index or a version's name."""
 
@@ -49,8 +54,7 @@ class Comparison:
         if text is None:
             return 0, None
         for index, file in enumerate(self.files):
-            names = (str(file.path), file.path.name, file.path.stem, file.label)
-            if text in names or text == self.letters[index]:
+            if text in names(file) or text == self.letters[index]:
                 return index, None
         versions = dict.fromkeys(row.version for file in self.files for row in file.rows)
         found = [v for v in versions if v == text] or \
@@ -166,19 +170,18 @@ class Comparison:
         return [(key, values) for key, values in facts.items() if len(set(values)) > 1]
 
     def missing(self) -> List[str]:
-        lines = []
-        for index, letter in enumerate(self.letters):
-            gone: Dict[str, List[Line]] = {}
-            for line in self.lines:
-                if line.rows[index] is None:
-                    gone.setdefault(line.study, []).append(line)
-            for study, absent in gone.items():
-                whole = all(line.rows[index] is None for line in self.lines if line.study == study)
-                counts = collections.Counter(line.version for line in absent)
-                names = ", ".join(v if n == 1 else f"{v} ({n} rows)" for v, n in counts.items())
-                what = "all of it" if whole else names
-                lines.append(f"missing in {letter}, study {study}: {what}")
-        return lines
+        """A line per study and set of rows that one file or several lack."""
+        gone: Dict[Tuple[str, str], List[str]] = {}
+        for letter, rows in zip(self.letters, zip(*(line.rows for line in self.lines))):
+            for study in dict.fromkeys(line.study for line in self.lines):
+                here = [(line, row) for line, row in zip(self.lines, rows) if line.study == study]
+                absent = collections.Counter(line.version for line, row in here if row is None)
+                names = ", ".join(v if n == 1 else f"{v} ({n} rows)" for v, n in absent.items())
+                if absent:
+                    what = names if any(row for _, row in here) else "all of it"
+                    gone.setdefault((study, what), []).append(letter)
+        return [f"missing in {', '.join(letters)}, study {study}: {what}"
+                for (study, what), letters in gone.items()]
 
     def doubtful(self) -> List[str]:
         """Flags of the rows, and what in a file does not fit together."""
@@ -233,14 +236,17 @@ class Comparison:
                        "\n%: of the file's own limit; no verdict between different GPUs")
 
     def tables(self) -> List[Tuple[str, Table]]:
+        """A table per study, of the files that have it; none where a single one does."""
         found = []
         for study in dict.fromkeys(line.study for line in self.lines):
             lines = [line for line in self.lines if line.study == study]
+            having = [k for k in range(len(self.files)) if any(line.rows[k] for line in lines)]
+            if len(having) < 2 and not self.version:
+                continue
             units = [row.unit for line in lines for row in line.rows if row and not row.words]
             unit = units[0] if units else ""
-            rows = [[line.name] + [self.cell(line, k, unit) for k in range(len(self.files))]
-                    for line in lines]
-            headers = ["version"] + [f"{letter} {unit}".rstrip() for letter in self.letters]
+            rows = [[line.name] + [self.cell(line, k, unit) for k in having] for line in lines]
+            headers = ["version"] + [f"{self.letters[k]} {unit}".rstrip() for k in having]
             found.append((study, (headers, rows)))
         return found
 
@@ -257,8 +263,10 @@ class Comparison:
             line = f"  {key}: " + ", ".join(f"{a} {v}" for a, v in zip(self.letters, values))
             out += [line] if len(line) <= 80 else [f"  {key}:"] + [
                 f"    {a} {v}" for a, v in zip(self.letters, values)]
-        for study, table in self.tables():
+        found = self.tables()
+        for study, table in found:
             out += ["", f"{title}study {study}", "", render(table)]
+        out += [] if found else ["", "nothing to compare: no study is in two of these files"]
         tail = self.missing() + self.doubtful() + self.summary()
         out += ["", self.legend()] + [bullet + line if markdown else textwrap.fill(
             line, 80, subsequent_indent="  ", break_on_hyphens=False) for line in tail]
