@@ -160,8 +160,9 @@ int main(int argc, char** argv) {
     std::printf("%-14s %10d %9.1f us  %s\n", way.name, way.atomics, time, result);
   }
   if (!has_times) {
-    std::puts("no times without a GPU, and none of these is recorded yet: compare the numbers of atomics;");
-    std::puts("one per block is version 09 (atomic per block), recorded on an H200: see the lesson");
+    std::puts("no times without a GPU, and none of these is recorded yet.");
+    std::puts("compare the numbers of atomics; one per block is version 09 (atomic per block),");
+    std::puts("recorded on an H200: see the lesson");
   }
   CHECK(cudaFree(device_in));
   CHECK(cudaFree(device_sum));

@@ -181,8 +181,8 @@ int main(int argc, char** argv) {
   bool shown = true;
   for (const int n : {small, large}) shown = compare(in, n, resident) && shown;
   if (!has_times) {
-    std::puts("no times without a GPU, and none of these is recorded yet; a textbook's, on a V100, is in");
-    std::puts("more.md: \"Advice ages\"");
+    std::puts("no times without a GPU, and none of these is recorded yet.");
+    std::puts("a textbook's, on a V100: more.md, \"Advice ages\"");
   }
 
   const cudaError_t refused = launch_once(resident + 1, large);

@@ -176,8 +176,9 @@ int main(int argc, char** argv) {
   if (has_times) {
     std::printf("their machine code: cuobjdump -sass %s\n", argv[0]);
   } else {
-    std::puts("no times without a GPU, and none of these is recorded yet; % and & with a variable");
-    std::puts("are versions 02 (shared memory) and 03 (bit mask), recorded on an H200: see the lesson");
+    std::puts("no times without a GPU, and none of these is recorded yet.");
+    std::puts("% and & with a variable are the trees of versions 02 (shared memory) and");
+    std::puts("03 (bit mask), recorded on an H200: see the lesson");
   }
   CHECK(cudaFree(device_in));
   CHECK(cudaFree(device_out));
