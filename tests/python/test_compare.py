@@ -190,6 +190,17 @@ class Compares(Folder):
         self.assertIn("missing in B, study sequence: all of it", alone.text())
         self.assertEqual(len(compare.Comparison([files[1], files[2]], "01").tables()), 2)
 
+    def test_a_study_that_the_first_file_lacks_has_a_baseline_of_its_own(self):
+        both = [make_study(), make_study("sizes", "n")]
+        slower = [make_row("01_simple", 1000)]
+        files = self.files(make_file(sweep(), both), make_file(ladder(), both),
+                           make_file(slower, both))
+        text = compare.Comparison(files).text()
+        self.assertIn("C against B: 0 FASTER, 1 SLOWER, 0 SAME, 0 UNSURE", text)
+        self.assertIn("rate over that of A (B in study sequence) on the same GPU", text)
+        named = compare.Comparison(files, "A").text()  # who asks for A compares with A
+        self.assertNotIn("SLOWER", named)
+
     def test_several_files_that_lack_the_same_are_one_line(self):
         comparison = compare.Comparison(self.files(
             make_file(ladder()), make_file(ladder()[:1]), make_file(ladder()[:1])))
