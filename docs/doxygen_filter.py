@@ -250,12 +250,20 @@ def convert(text: str, page: Path, root: Path = ROOT) -> str:
     return "\n".join(converter.out)
 
 
+def launches(line: str) -> str:
+    """A line of a `///` comment. Outside of code, Doxygen would read <<<blocks, threads>>> as HTML."""
+    if re.match(r"\s*///     ", line):
+        return line
+    return re.sub(r"`[^`]*`|<<<|>>>",
+                  lambda m: m[0] if m[0][0] == "`" else m[0].replace(m[0][0], "\\" + m[0][0]), line)
+
+
 def describe(text: str, path: str) -> str:
     """A source file whose first comment becomes the description of its page."""
     out, first = text.splitlines(), True
     for i, line in enumerate(out):
-        if re.match(r"\s*///", line):  # Doxygen would read <<<blocks, threads>>> as HTML
-            out[i] = line.replace("<<<", r"\<\<\<").replace(">>>", r"\>\>\>")
+        if re.match(r"\s*///", line):
+            out[i] = launches(line)
         elif first and re.match(r"//", line):
             said = line[2:]
             if said.startswith("  "):  # a command to type: make it code

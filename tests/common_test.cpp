@@ -118,6 +118,15 @@ std::string line(const Mismatch& mismatch, const std::vector<double>& want) {
   return course::text(mismatch, static_cast<std::int64_t>(want.size()), "c");
 }
 
+TEST(Numbers, WholeNumbersHaveAllDigits) {
+  const std::vector<double> want = {4294967294.0};
+  const std::string said = line(same_bits(std::vector<std::uint32_t>{4294967295u}, want), want);
+  EXPECT_TRUE(has(said, "got 4294967295, want 4294967294")) << said;
+  const std::vector<double> small = {1e-45}, large = {1e30};
+  EXPECT_TRUE(has(line(close(std::vector<double>{-0.5}, small), small), "got -0.5, want 1e-45"));
+  EXPECT_TRUE(has(line(close(std::vector<double>{1}, large), large), "got 1, want 1e+30"));
+}
+
 template <class T>
 class Comparators : public testing::Test {};
 using FloatTypes = testing::Types<float, double>;

@@ -25,10 +25,12 @@ Mismatch compare(const T* got, const double* want, std::int64_t count, Tolerance
   return mismatch;
 }
 
+/// Whole numbers with all digits, so that two keys that differ look different; others with nine.
 std::string number_text(double number) {
   if (std::isnan(number)) return "NaN";
+  const bool whole = number == std::trunc(number) && std::fabs(number) < 0x1p53;
   char text[32];
-  std::snprintf(text, sizeof text, "%.9g", number);
+  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.9g", number);
   return text;
 }
 

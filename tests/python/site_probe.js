@@ -37,6 +37,18 @@ function contrast(page, selector) {
   return Math.min(99, ...ratios);
 }
 
+// What is drawn beside a part: how far its shadows reach to the right.
+function shadows(page) {
+  return [...page.document.querySelectorAll("#doc-content *")].filter((part) => {
+    const all = getComputedStyle(part).boxShadow.match(/(-?[\d.]+px ?){4}(?! ?inset)/g) || [];
+    const right = part.getBoundingClientRect().right;
+    return all.some((shadow) => {
+      const [x, , blur, spread] = shadow.match(/-?[\d.]+/g).map(Number);
+      return right + x + blur + spread > 401;
+    });
+  }).map((part) => part.tagName + " " + part.className);
+}
+
 function look(page) {
   const root = page.document.documentElement;
   const widths = [root, page.document.body, page.document.getElementById("doc-content")];
@@ -47,6 +59,9 @@ function look(page) {
   return {
     width: Math.max(...widths.map((part) => part.scrollWidth)), viewport: page.innerWidth,
     cut: cut.map((part) => part.textContent.slice(0, 40)),
+    shadows: shadows(page),
+    scrolled: [...page.document.querySelectorAll("table.memberdecls")]
+      .filter((part) => part.scrollWidth > part.clientWidth + 1).length,
     font: parseFloat(getComputedStyle(text).fontSize),
     links: contrast(page, "div.contents a[href], nav.turn a"),
     code: contrast(page, "div.line .comment, div.line .keyword, div.line .preprocessor"),

@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from test_results import ROOT, Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
-from course import compare, intervals, results  # noqa: E402
+from course import compare, intervals, newest, results  # noqa: E402
 from course.intervals import FASTER, SAME, SLOWER, UNSURE, verdict  # noqa: E402
 
 PLOT = ROOT / "common" / "plot"
@@ -177,6 +177,36 @@ class Compares(Folder):
         self.assertEqual(len(set(comparison.letters)), 30)
         self.assertLessEqual(max(map(len, comparison.text().split("\n"))), 80)
 
+    def test_a_study_of_one_file_has_no_table(self):
+        both = [make_study(), make_study("sizes", "n")]
+        files = self.files(make_file(ladder() + sweep(), both), make_file(ladder()),
+                           make_file(sweep(), both))
+        self.assertEqual([(study, table[0]) for study, table in compare.Comparison(files).tables()],
+                         [("sequence", ["version", "A GB/s", "B GB/s"]),
+                          ("sizes", ["version", "A GB/s", "C GB/s"])])
+        alone = compare.Comparison([files[1], files[2]])
+        self.assertEqual(alone.tables(), [])
+        self.assertIn("nothing to compare", alone.text())
+        self.assertIn("missing in B, study sequence: all of it", alone.text())
+        self.assertEqual(len(compare.Comparison([files[1], files[2]], "01").tables()), 2)
+
+    def test_a_study_that_the_first_file_lacks_has_a_baseline_of_its_own(self):
+        both = [make_study(), make_study("sizes", "n")]
+        slower = [make_row("01_simple", 1000)]
+        files = self.files(make_file(sweep(), both), make_file(ladder(), both),
+                           make_file(slower, both))
+        text = compare.Comparison(files).text()
+        self.assertIn("C against B: 0 FASTER, 1 SLOWER, 0 SAME, 0 UNSURE", text)
+        self.assertIn("rate over that of A (B in study sequence) on the same GPU", text)
+        named = compare.Comparison(files, "A").text()  # who asks for A compares with A
+        self.assertNotIn("SLOWER", named)
+
+    def test_several_files_that_lack_the_same_are_one_line(self):
+        comparison = compare.Comparison(self.files(
+            make_file(ladder()), make_file(ladder()[:1]), make_file(ladder()[:1])))
+        self.assertEqual(len(comparison.missing()), 1)
+        self.assertIn("missing in B, C, study sequence: 02_vectors,", comparison.missing()[0])
+
     def test_too_slow(self):
         rows = [make_row("01_simple", 1900), make_row("02_vectors", verified=False),
                 make_row("05_once", 3000, samples=1), make_row("06_no_limit", 3599)]
@@ -184,6 +214,58 @@ class Compares(Folder):
         self.assertEqual(len(comparison.too_slow(10)), 2)  # the wrong one and the unsure one
         self.assertEqual(len(comparison.too_slow(5)), 3)
         self.assertIn("01_simple in B: takes 1.05x the time (SLOWER)", comparison.too_slow(5)[0])
+
+
+class Newest(Folder):
+    """Of many files, the newest of each label, GPU and study."""
+
+    def runs(self, *parts, **keys):
+        """A file per part, a minute apart: "s" has the sequence, "z" the sizes, "b" both."""
+        both = [make_study(), make_study("sizes", "n")]
+        rows = {"s": ladder(), "z": sweep(), "b": ladder() + sweep()}
+        names = [f"{keys.get('label', 'none')}{k}.json" for k in range(len(parts))]
+        return [self.load({**make_file(rows[part], both, **keys),
+                           "date": f"2026-11-20T10:{10 + k}:00Z"}, name)
+                for k, (part, name) in enumerate(zip(parts, names))]
+
+    def shown(self, files, kept=()):
+        """Which files, by place, with which studies; and the line."""
+        found, line = newest.newest(files, kept)
+        places = {file.path: k for k, file in enumerate(files)}
+        return [(places[file.path], "".join(sorted({row.study[1] for row in file.rows})))
+                for file in found], line
+
+    def test_few_stay(self):
+        files = self.runs("s", "s", "s", "s")
+        self.assertEqual(newest.newest(files), (files, ""))
+
+    def test_one_label_keeps_two(self):
+        found, line = self.shown(self.runs("s", "s", "z", "s", "z", "s"))
+        self.assertEqual(found, [(2, "i"), (3, "e"), (4, "i"), (5, "e")])
+        self.assertIn("6 files, 4 shown: the newest two of each", line)
+        self.assertLessEqual(len(line), 100)
+
+    def test_labels_keep_one_each(self):
+        found, line = self.shown(self.runs("b", "s", "s") + self.runs("s", "s", label="team07"))
+        self.assertEqual(found, [(0, "i"), (2, "e"), (4, "e")])
+        self.assertIn("5 files, 3 shown: the newest of each", line)
+
+    def test_a_gpu_of_another_kind_is_another_one(self):
+        found, _ = self.shown(self.runs("s", "s", "s") + self.runs("s", "s", gpu="T4", label="x"))
+        self.assertEqual(found, [(2, "e"), (4, "e")])
+
+    def test_the_date_decides_not_the_order(self):
+        self.assertEqual(self.shown(self.runs("s", "s", "s", "s", "s")[::-1])[0],
+                         [(0, "e"), (1, "e")])
+
+    def test_the_baseline_stays(self):
+        files = self.runs("s", "s", "s", "s", "s")
+        self.assertEqual(self.shown(files, [files[0]])[0], [(0, "e"), (3, "e"), (4, "e")])
+
+    def test_all_are_shown_without_a_line(self):
+        files = self.runs("s", "s", "z", "z") + self.runs("b", label="x", gpu="T4")
+        self.assertEqual(self.shown(files[1:3] + files[4:])[1], "")
+        self.assertEqual(len(self.shown(files)[0]), 3)
 
 
 class Program(Folder):
@@ -227,6 +309,33 @@ class Program(Folder):
         self.assertIn("base.json: NVIDIA H200, CUDA 13.0, 2026-11-20, commit abc1234 (baseline)",
                       done.stdout)
         self.assertIn("0.75x SLOWER", done.stdout)
+
+    def test_many_files_of_one_label(self):
+        names = [self.write({**make_file(ladder()), "date": f"2026-11-2{k}"}, f"run{k}.json")
+                 for k in range(6)]
+        done = self.run_plot("compare", *names)
+        self.assertIn("6 files, 2 shown: the newest two", done.stdout)
+        self.assertNotIn("run3.json", done.stdout)
+        self.assertIn("B against A: ", done.stdout)
+        self.assertIn("A  run0.json", self.run_plot("compare", *names, "--baseline",
+                                                    "run0.json").stdout)
+        self.assertEqual(len(self.run_plot("compare", *names, "--csv").stdout.split("\n")),
+                         6 * len(ladder()) + 2)
+        self.write(make_file([make_row("01_simple", 1500)]), "run1.json")
+        self.assertEqual(self.run_plot("compare", *names, "--fail-if-slower", "5").returncode, 1)
+
+    def test_files_of_exercises_are_left_out(self):
+        judged = {"number": 1, "verdict": "passed", "reason": None, "compared": None,
+                  "asked_ratio": None}
+        exercise = self.write({**make_file(ladder()), "exercise": judged}, "exercise.json")
+        done = self.run_plot("compare", exercise, self.base, self.slow)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 of 3 are files of exercises", done.stderr)
+        self.assertNotIn("exercise.json", done.stdout)
+        for files, words in (([exercise, exercise], "compare --class"),
+                             ([exercise, self.base], "two files")):
+            done = self.run_plot("compare", *files)
+            self.assertEqual((done.returncode, words in done.stderr), (2, True), done.stderr)
 
     def test_recorded_table(self):
         done = self.run_plot("table", self.base, "--recorded")

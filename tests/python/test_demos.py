@@ -81,6 +81,18 @@ class Programs(unittest.TestCase):
                 said = rf"^{demo.stem}: bad argument '--bogus'; usage: .*\n$"
                 self.assertRegex(done.stderr, said)
 
+    @unittest.skipUnless(ON_CPU, "a GPU has times")
+    def test_who_has_no_times_says_what_is_recorded(self) -> None:
+        empty = {demo.stem: done.stdout for demo in demos() if "has_times" in demo.read_text()
+                 for done in [run(demo.stem)]}
+        self.assertGreaterEqual(len(empty), 5)
+        for name, out in empty.items():
+            self.assertRegex(out, r"(?m)( {6}-  right$|,-$)", name)
+            last = out.partition("no times" if "no times" in out else "no clocks")[2]
+            self.assertIn("recorded", last, name)
+            for table in re.findall(r"\S+\.csv", last):
+                self.assertTrue((find(name).parents[1] / "results" / table).is_file())
+
     @unittest.skipUnless(ON_CPU, "only the CPU backend counts")
     def test_as_many_atomics_as_it_says(self) -> None:
         done = run("every_thread_atomic", SIMT_COUNT="1")

@@ -155,6 +155,12 @@ class Filter(unittest.TestCase):
         self.assertEqual(lines[2], "///      nvcc x.cu")
         self.assertEqual(lines[4:6], ["/// k\\<\\<\\<1, 2\\>\\>\\>", "// not this"])
 
+    def test_code_in_a_comment_is_left_alone(self) -> None:
+        code = ["  ///     k<<<1, 2>>>(n);", "  /// calls `k<<<1, 2>>>` twice"]
+        self.assertEqual(doxygen_filter.describe("\n".join(code), "a/x.cu").split("\n")[:2], code)
+        self.assertEqual(doxygen_filter.launches("/// `f` and k<<<1>>>"),
+                         "/// `f` and k\\<\\<\\<1\\>\\>\\>")
+
 
 class Links(unittest.TestCase):
     def check(self, **files: str) -> str:
@@ -343,7 +349,8 @@ class Site(unittest.TestCase):
     """The whole course; its pages are looked at in a browser, where there is one."""
 
     PAGES = ["index.html", "chapters_01_vector_add.html", "chapters_03_transpose.html",
-             "docs_errors.html", "06__padded_8cu_source.html"]
+             "docs_errors.html", "06__padded_8cu_source.html", "06__padded_8cu.html",
+             "classcourse_1_1GpuTimer.html"]
     WORDS = ["bank conflict", "warp", "occupancy", "coalesced"]
     out: Path
 
@@ -443,6 +450,8 @@ class Site(unittest.TestCase):
             self.assertEqual(page["viewport"], 400)
             self.assertLessEqual(page["width"], 400, name)
             self.assertEqual(page["cut"], [], name)
+            self.assertEqual(page["shadows"], [], name)
+            self.assertEqual(page["scrolled"], 0, name)
             self.assertGreaterEqual(page["font"], 13, name)
         closed, opened, right = self.seen()["menu"]
         self.assertTrue(closed == 0 and opened > 100 and right <= 400, self.seen()["menu"])

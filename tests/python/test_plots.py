@@ -60,6 +60,20 @@ class Ratios(Folder):
         self.assertAlmostEqual(found["01_a"][0][1], 0.5)
         self.assertAlmostEqual(found["itself_01_a"][0][1], 2)
 
+    def test_of_several_libraries_launched_alike_the_first(self):
+        rows = [self.row(name, rate, n, role) for n in (1024, 2048) for name, rate, role in
+                (("01_a", 10, "version"), ("90_lib", 20, "peer"), ("91_lib", 40, "peer"),
+                 ("host", 5, "peer"))]
+        series = self.series(rows)
+        self.assertEqual({size_plots.peer_of(name, series) for name in series}, {"90_lib"})
+        found = size_plots.ratios(series, "n")
+        self.assertEqual([found[name][0][1] for name in found], [0.5, 1, 2, 0.25])
+
+    def test_of_libraries_without_a_number_nobody_knows_which(self):
+        rows = [self.row(name, 10, n, role) for n in (1024, 2048) for name, role in
+                (("least", "version"), ("lib_least", "peer"), ("lib_largest", "peer"))]
+        self.assertEqual(size_plots.ratios(self.series(rows), "n"), {})
+
     def test_without_a_library_there_is_none(self):
         rows = [self.row("01_a", 10, n) for n in (1024, 2048)]
         self.assertEqual(size_plots.ratios(self.series(rows), "n"), {})

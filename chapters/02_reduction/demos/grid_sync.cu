@@ -180,6 +180,10 @@ int main(int argc, char** argv) {
   std::printf("%10s  %-14s %12s  %s\n", "floats", "passes by", "time", "result");
   bool shown = true;
   for (const int n : {small, large}) shown = compare(in, n, resident) && shown;
+  if (!has_times) {
+    std::puts("no times without a GPU, and none of these is recorded yet.");
+    std::puts("a textbook's, on a V100: more.md, \"Advice ages\"");
+  }
 
   const cudaError_t refused = launch_once(resident + 1, large);
   cudaGetLastError();  // a refused launch does not stick: forget it

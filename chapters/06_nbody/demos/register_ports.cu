@@ -158,6 +158,7 @@ int main(int argc, char** argv) {
     if (has_times) std::printf("%.2f\n", each);
     if (!has_times) std::puts("-");
   }
+  if (!has_times) std::puts("# no clocks without a GPU; recorded: h200-register_ports.csv");
   CHECK(cudaFree(device_in));
   CHECK(cudaFree(device_out));
   CHECK(cudaFree(device_cycles));

@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   CHECK(cudaFree(device_errors));
 
   std::printf("energy %.3f; its largest error\n", energy(start));
-  std::printf("%-28s %12s %12s %12s %12s\n", "a step", "steps a turn", "in turn 1", "in turn 10",
+  std::printf("%-28s %12s %12s %12s %12s\n", "a step", "steps per turn", "in turn 1", "in turn 10",
               "in turn 100");
   for (int t = 0; t < count; ++t) {
     const double* const mine = &errors[t * turns];

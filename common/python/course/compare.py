@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import csv
 import io
+import itertools
 import statistics
 import textwrap
 from dataclasses import dataclass
@@ -29,6 +30,11 @@ class Line:
     rows: Tuple[Optional[Row], ...]
 
 
+def names(file: ResultFile) -> Tuple[Optional[str], ...]:
+    """What --baseline may call a file."""
+    return (str(file.path), file.path.name, file.path.stem, file.label)
+
+
 class Comparison:
     """The rows of several files, matched. `base` is a file's index or a version's name."""
 
@@ -44,13 +50,14 @@ class Comparison:
         self.letters = [chr(65 + k) if k < 26 else f"A{k}" for k in range(len(files))]
         self.base, self.version = self._baseline(baseline)
         self.lines = self._match(study)
+        self.bases = {line.study: self._base_of(line.study, baseline is None)
+                      for line in self.lines}
 
     def _baseline(self, text: Optional[str]) -> Tuple[int, Optional[str]]:
         if text is None:
             return 0, None
         for index, file in enumerate(self.files):
-            names = (str(file.path), file.path.name, file.path.stem, file.label)
-            if text in names or text == self.letters[index]:
+            if text in names(file) or text == self.letters[index]:
                 return index, None
         versions = dict.fromkeys(row.version for file in self.files for row in file.rows)
         found = [v for v in versions if v == text] or \
@@ -60,6 +67,12 @@ class Comparison:
         if len(found) > 1:
             raise ResultError(f"the baseline '{text}' can be {' or '.join(found)}: give one name")
         return 0, found[0]
+
+    def _base_of(self, study: str, any_file: bool) -> int:
+        """The baseline; of a study that it has nothing of, the first file that has, if any may."""
+        having = [k for k in range(len(self.files))
+                  if any(line.rows[k] for line in self.lines if line.study == study)]
+        return having[0] if any_file and self.base not in having else self.base
 
     def _match(self, study: Optional[str]) -> List[Line]:
         """Rows with the same version and case, in the order of the baseline, then of the others.
@@ -97,8 +110,8 @@ class Comparison:
         parts += [row.input] if any(other.input != row.input for other in rows) else []
         return ", ".join(parts)
 
-    def same_gpu(self, index: int) -> bool:
-        kinds = {self.files[k].gpu.kind for k in (self.base, index)}
+    def same_gpu(self, index: int, base: Optional[int] = None) -> bool:
+        kinds = {self.files[k].gpu.kind for k in (self.base if base is None else base, index)}
         return len(kinds) == 1 and self.files[index].gpu.name != "unknown GPU"
 
     @property
@@ -113,17 +126,20 @@ class Comparison:
 
     def ratio(self, line: Line, index: int) -> Optional[float]:
         """The rate over that of the baseline: a file's, or in this file a version's."""
-        row, base = line.rows[index], line.rows[self.base]
+        row, base = line.rows[index], line.rows[self.bases[line.study]]
         if self.version and row:
             base = results.same_case(self.files[index], row, self.version)
-        elif not self.same_gpu(index):
+        elif not self.same_gpu(index, self.bases[line.study]):
             return None
         return results.rate_ratio(row, base)
 
     def verdict(self, line: Line, index: int) -> str:
         """A word for a file on the baseline's GPU; empty for the baseline itself and other GPUs."""
-        base, row = line.rows[self.base], line.rows[index]
-        if self.version or index == self.base or not self.same_gpu(index) or not base or not row:
+        place = self.bases[line.study]
+        base, row = line.rows[place], line.rows[index]
+        if self.version or index == place or not base or not row:
+            return ""
+        if not self.same_gpu(index, place):
             return ""
         if base.words or row.words:
             return ""
@@ -142,7 +158,8 @@ class Comparison:
         parts = [tables.digits(row.rate) + ("" if row.unit == unit else f" {row.unit}")]
         if not self.one_gpu:
             parts.append(tables.percent_text(row))
-        if self.version or index != self.base and self.same_gpu(index):
+        base = self.bases[line.study]
+        if self.version or index != base and self.same_gpu(index, base):
             parts.append(tables.ratio_text(self.ratio(line, index)))
         word = self.verdict(line, index)
         parts += ["unchecked"] if row.verified is None else []
@@ -166,19 +183,18 @@ class Comparison:
         return [(key, values) for key, values in facts.items() if len(set(values)) > 1]
 
     def missing(self) -> List[str]:
-        lines = []
-        for index, letter in enumerate(self.letters):
-            gone: Dict[str, List[Line]] = {}
-            for line in self.lines:
-                if line.rows[index] is None:
-                    gone.setdefault(line.study, []).append(line)
-            for study, absent in gone.items():
-                whole = all(line.rows[index] is None for line in self.lines if line.study == study)
-                counts = collections.Counter(line.version for line in absent)
-                names = ", ".join(v if n == 1 else f"{v} ({n} rows)" for v, n in counts.items())
-                what = "all of it" if whole else names
-                lines.append(f"missing in {letter}, study {study}: {what}")
-        return lines
+        """A line per study and set of rows that one file or several lack."""
+        gone: Dict[Tuple[str, str], List[str]] = {}
+        for letter, rows in zip(self.letters, zip(*(line.rows for line in self.lines))):
+            for study in dict.fromkeys(line.study for line in self.lines):
+                here = [(line, row) for line, row in zip(self.lines, rows) if line.study == study]
+                absent = collections.Counter(line.version for line, row in here if row is None)
+                names = ", ".join(v if n == 1 else f"{v} ({n} rows)" for v, n in absent.items())
+                if absent:
+                    what = names if any(row for _, row in here) else "all of it"
+                    gone.setdefault((study, what), []).append(letter)
+        return [f"missing in {', '.join(letters)}, study {study}: {what}"
+                for (study, what), letters in gone.items()]
 
     def doubtful(self) -> List[str]:
         """Flags of the rows, and what in a file does not fit together."""
@@ -192,11 +208,13 @@ class Comparison:
 
     def summary(self) -> List[str]:
         lines = []
-        for index, letter in enumerate(self.letters):
-            words = [self.verdict(line, index) for line in self.lines]
+        bases = sorted(set(self.bases.values()))
+        for index, base in itertools.product(range(len(self.files)), bases):
+            words = [self.verdict(line, index) for line in self.lines
+                     if self.bases[line.study] == base]
             if any(words):
                 counts = ", ".join(f"{words.count(w)} {w}" for w in (FASTER, SLOWER, SAME, UNSURE))
-                lines.append(f"{letter} against {self.letters[self.base]}: {counts}")
+                lines.append(f"{self.letters[index]} against {self.letters[base]}: {counts}")
         return lines
 
     def too_slow(self, percent: float) -> List[str]:
@@ -228,19 +246,25 @@ class Comparison:
         if counted and all(row is None or row.words for line in self.lines for row in line.rows):
             return "\n".join(["counted: loads/stores/sh.loads/sh.stores",
                               *textwrap.wrap(counts.NOTE, 80)])
-        text = f"ratios: rate over that of {self.letters[self.base]} on the same GPU"
+        others = ", ".join(f"{self.letters[base]} in study {study}"
+                           for study, base in self.bases.items() if base != self.base)
+        text = (f"ratios: rate over that of {self.letters[self.base]}"
+                f"{f' ({others})' if others else ''} on the same GPU")
         return text + ("" if self.one_gpu else
                        "\n%: of the file's own limit; no verdict between different GPUs")
 
     def tables(self) -> List[Tuple[str, Table]]:
+        """A table per study, of the files that have it; none where a single one does."""
         found = []
         for study in dict.fromkeys(line.study for line in self.lines):
             lines = [line for line in self.lines if line.study == study]
+            having = [k for k in range(len(self.files)) if any(line.rows[k] for line in lines)]
+            if len(having) < 2 and not self.version:
+                continue
             units = [row.unit for line in lines for row in line.rows if row and not row.words]
             unit = units[0] if units else ""
-            rows = [[line.name] + [self.cell(line, k, unit) for k in range(len(self.files))]
-                    for line in lines]
-            headers = ["version"] + [f"{letter} {unit}".rstrip() for letter in self.letters]
+            rows = [[line.name] + [self.cell(line, k, unit) for k in having] for line in lines]
+            headers = ["version"] + [f"{self.letters[k]} {unit}".rstrip() for k in having]
             found.append((study, (headers, rows)))
         return found
 
@@ -257,8 +281,10 @@ class Comparison:
             line = f"  {key}: " + ", ".join(f"{a} {v}" for a, v in zip(self.letters, values))
             out += [line] if len(line) <= 80 else [f"  {key}:"] + [
                 f"    {a} {v}" for a, v in zip(self.letters, values)]
-        for study, table in self.tables():
+        found = self.tables()
+        for study, table in found:
             out += ["", f"{title}study {study}", "", render(table)]
+        out += [] if found else ["", "nothing to compare: no study is in two of these files"]
         tail = self.missing() + self.doubtful() + self.summary()
         out += ["", self.legend()] + [bullet + line if markdown else textwrap.fill(
             line, 80, subsequent_indent="  ", break_on_hyphens=False) for line in tail]

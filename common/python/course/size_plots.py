@@ -58,14 +58,19 @@ def lines(result: ResultFile, study: Study, axis: str) -> Any:
     return figure
 
 
-def _peer_of(name: str, series: Series) -> Optional[str]:
-    """The library's line to compare a line with: the only one, else the one launched alike
-    (itself_90_cub for itself_07_vectors)."""
+def _launched(name: str) -> Optional[str]:
+    """How a line's launches are made: what stands before its number ("itself_"); None without."""
+    found = re.match(r"(\D*)\d", name)
+    return found[1] if found else None
+
+
+def peer_of(name: str, series: Series) -> Optional[str]:
+    """The library's line to compare a line with: the only one, else the first of those launched
+    alike (itself_90_cub for itself_07_vectors)."""
     peers = [peer for peer, rows in series.items() if rows[0].role == "peer"]
     if len(peers) > 1:
-        launched = re.match(r"\D*", name)[0]
-        peers = [peer for peer in peers if re.match(r"\D*", peer)[0] == launched]
-    return peers[0] if len(peers) == 1 else None
+        peers = [peer for peer in peers if _launched(peer) == (_launched(name) or "")]
+    return peers[0] if peers else None
 
 
 def ratios(series: Series, axis: str) -> Dict[str, List[Tuple[float, float]]]:
@@ -73,7 +78,7 @@ def ratios(series: Series, axis: str) -> Dict[str, List[Tuple[float, float]]]:
     library's; nothing if no line beside the library's does."""
     found = {}
     for name, rows in series.items():
-        peer = _peer_of(name, series)
+        peer = peer_of(name, series)
         rates = {row.size[axis]: row.rate for row in series[peer]} if peer else {}
         points = [(row.size[axis], row.rate / rates[row.size[axis]])
                   for row in rows if row.size[axis] in rates]
@@ -110,7 +115,7 @@ def _rate_panel(axes: Any, series: Series, axis: str) -> List[Sample]:
 def _ratio_panel(axes: Any, over: Dict[str, List[Tuple[float, float]]], series: Series) -> None:
     """The library's own line is at 1. What is far above it leaves the panel, which says so."""
     order = list(series)
-    peers = [name for name in over if series[name][0].role == "peer"]
+    peers = list(dict.fromkeys(peer_of(name, series) for name in over))
     for name, points in over.items():
         axes.plot([x for x, _ in points], [y for _, y in points], **look(order.index(name)))
     most = max(y for points in over.values() for _, y in points)
