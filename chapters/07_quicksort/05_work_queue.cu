@@ -186,7 +186,7 @@ __device__ void write_tile(const Tile<Ordered<T>>& t, T* to, int here, std::int6
 
 using Word = unsigned long long;
 template <class V>
-using Shared = cuda::atomic_ref<V, cuda::thread_scope_device>;  // what blocks tell each other with
+using Atomic = cuda::atomic_ref<V, cuda::thread_scope_device>;  // what blocks tell each other with
 
 /// What all blocks count.
 struct Counts {
@@ -212,9 +212,9 @@ struct Queue {
 /// place of the ring: only one of them gets what is put there.)
 template <class U>
 __device__ Word take(const Queue<U>& queue, std::int64_t n) {
-  const Word mine = Shared<Word>(queue.counts->taken).fetch_add(1, cuda::memory_order_relaxed);
-  Shared<Word> task(queue.tasks[mine % queue.size]);
-  Shared<Word> sorted(queue.counts->sorted);
+  const Word mine = Atomic<Word>(queue.counts->taken).fetch_add(1, cuda::memory_order_relaxed);
+  Atomic<Word> task(queue.tasks[mine % queue.size]);
+  Atomic<Word> sorted(queue.counts->sorted);
   while (true) {
     if (task.load(cuda::memory_order_relaxed) != 0) {
       const Word found = task.exchange(0, cuda::memory_order_acq_rel);
@@ -234,11 +234,11 @@ __device__ void put(const Queue<U>& queue, Word number, const Segment<U>& segmen
   if (thread_index() == 0) {
     queue.segments[number] = segment;
     queue.segments[number].tiles = static_cast<unsigned>(tiles);
-    base = Shared<Word>(queue.counts->put).fetch_add(tiles, cuda::memory_order_relaxed);
+    base = Atomic<Word>(queue.counts->put).fetch_add(tiles, cuda::memory_order_relaxed);
   }
   __syncthreads();
   for (Word k = threadIdx.x; k < tiles; k += block_size) {
-    Shared<Word> task(queue.tasks[(base + k) % queue.size]);
+    Atomic<Word> task(queue.tasks[(base + k) % queue.size]);
     while (task.load(cuda::memory_order_acquire) != 0) __nanosleep(100);  // it is being taken
     task.store((number + 1) << 32 | k, cuda::memory_order_release);
   }
@@ -275,7 +275,7 @@ __device__ void go_on(const Arrays<T>& arrays, const Queue<Ordered<T>>& queue, W
       if (!has_number) {
         if (thread_index() == 0)
           new_number =
-              Shared<Word>(queue.counts->segments).fetch_add(1, cuda::memory_order_relaxed);
+              Atomic<Word>(queue.counts->segments).fetch_add(1, cuda::memory_order_relaxed);
         __syncthreads();
       }
       put(queue, has_number ? number : new_number, part);
@@ -331,7 +331,7 @@ __global__ void __launch_bounds__(block_size)
     if (thread_index() == 0) {
       // Releases what the block wrote, and acquires what those wrote who were done before.
       const unsigned tiles =
-          Shared<unsigned>(segment.tiles).fetch_sub(1, cuda::memory_order_acq_rel);
+          Atomic<unsigned>(segment.tiles).fetch_sub(1, cuda::memory_order_acq_rel);
       parted.count = -1;
       if (tiles == 1) parted = segment;
     }

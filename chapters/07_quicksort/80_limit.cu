@@ -853,8 +853,8 @@ struct Plan {
     }
     threads = least_threads(most * sure);
     leaves = over(n, mean_leaf(threads));
-    std::int64_t first = 1;
-    while (first < most && first * first < leaves) ++first;
+    std::int64_t first = 1;  // not so few that a segment needs more than sure_buckets
+    while (first < most && std::min(first, sure) * first < leaves) ++first;
     const std::int64_t second = over(leaves, first);
     buckets[0] = static_cast<int>(first);
     buckets[1] = static_cast<int>(second * most / sure < most ? second * most / sure : most);

@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(block_size)
     if (thread_index() == 0) {
       write_note(notes, first + start, here, level, false, begin);
       const unsigned tiles =
-          Shared<unsigned>(segment.tiles).fetch_sub(1, cuda::memory_order_acq_rel);
+          Atomic<unsigned>(segment.tiles).fetch_sub(1, cuda::memory_order_acq_rel);
       parted.count = -1;
       if (tiles == 1) parted = segment;
     }

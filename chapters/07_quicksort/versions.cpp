@@ -87,6 +87,7 @@ Study of_type(const char* name, const char* title) {
 Study sequence() {
   Study study = of_type<unsigned>("sequence", "Keys of 32 bits, random");
   study.versions.push_back(row("sample_form", "form of the CUDA sample", sample_form::sort)
+                               .peer("the CUDA sample's form")
                                .in_file("studies/sample_form")
                                .slow_above(slow(1 << 22))
                                .up_to(INT32_MAX));
