@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 
 #include "chapter/error.hpp"
@@ -34,11 +35,12 @@ bool unchanged(const Array& array, Input input, const Buffer& buffer, cudaStream
   if (bytes == 0) return true;
   Buffer again(bytes);
   fill_input(array, input, again.data(), stream);
-  std::vector<char> now(bytes), before(bytes);
-  COURSE_CHECK(cudaMemcpyAsync(now.data(), buffer.data(), bytes, cudaMemcpyDeviceToHost, stream));
-  COURSE_CHECK(cudaMemcpyAsync(before.data(), again.data(), bytes, cudaMemcpyDeviceToHost, stream));
+  // new, not a vector: nobody needs gigabytes of zeros first
+  const std::unique_ptr<char[]> now(new char[bytes]), before(new char[bytes]);
+  COURSE_CHECK(cudaMemcpyAsync(now.get(), buffer.data(), bytes, cudaMemcpyDeviceToHost, stream));
+  COURSE_CHECK(cudaMemcpyAsync(before.get(), again.data(), bytes, cudaMemcpyDeviceToHost, stream));
   COURSE_CHECK(cudaStreamSynchronize(stream));
-  return now == before;
+  return std::memcmp(now.get(), before.get(), bytes) == 0;
 }
 
 /// A copy on the device.
