@@ -333,10 +333,6 @@ KernelCount count_of(const std::string& name, const KernelTotal& total) {
   count.warp_steps = total.counters.warp_steps;
   count.lane_steps = total.counters.lane_steps;
   std::map<std::tuple<std::string, int, int, std::uint64_t>, Site> lines;
-  std::vector<ProgramCounter> places;
-  for (const auto& [key, site] : total.counters.sites)
-    places.push_back(static_cast<ProgramCounter>(key));
-  find_source_lines(places);
   for (const auto& [key, site] : total.counters.sites) {
     const SourceLine where = source_line(static_cast<ProgramCounter>(key));
     add(lines[{where.file, where.line, static_cast<int>(key >> 40 & 1), key >> 32 & 0xFF}], site);
@@ -431,6 +427,12 @@ void merge_counters(Worker& worker, const Grid& grid) {
 
 std::vector<KernelCount> take_counts() {
   const std::lock_guard<std::mutex> lock(totals_mutex);
+  std::vector<ProgramCounter> places;
+  for (const auto& [name, total] : totals) {
+    for (const auto& [key, site] : total.counters.sites)
+      places.push_back(static_cast<ProgramCounter>(key));
+  }
+  find_source_lines(places);
   std::vector<KernelCount> counts;
   for (const auto& [name, total] : totals) {
     counts.push_back(count_of(name, total));

@@ -202,6 +202,17 @@ void label_trace(const std::string& text) { label = text; }
 
 void write_trace(const KernelCount& count, std::vector<TracedPlace> traced) {
   const KernelTrace trace = take_kernel_trace(count.kernel);
+  std::vector<ProgramCounter> pcs;
+  for (const TracedBlock* block : {&trace.first, &trace.worst.block, &trace.found}) {
+    for (const auto& items : block->warps) {
+      for (const TracedItem& item : items) {
+        if (item.kind == TracedItem::barrier)
+          pcs.push_back(static_cast<ProgramCounter>(item.value));
+        if (item.kind == TracedItem::copy) pcs.push_back(item.what.pc);
+      }
+    }
+  }
+  find_source_lines(pcs);
   const Places places(std::move(traced));
   std::string blocks;
   const auto add = [&](const TracedBlock& block, const char* why) {
