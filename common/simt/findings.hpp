@@ -12,8 +12,8 @@ namespace simt {
 /// or would report with fewer words (out of bounds, deadlock).
 struct Finding {
   /// "race", "bounds", "uninitialised", "barrier", "mask", "deadlock", "spin", "lifetime",
-  /// "misaligned", "host memory", "stack", "division", "order",
-  /// "host access"
+  /// "misaligned", "host memory", "stack", "division", "assert",
+  /// "trap", "order", "host access"
   std::string kind;
   std::string kernel;
   std::string text;  ///< one line: kernel, block, thread, source line, of both sides

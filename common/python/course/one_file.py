@@ -22,7 +22,8 @@ PROJECT = ROOT / "common" / "cmake" / "single"
 REMEMBERED = 20  # files that stay built at a time
 FOUND = 66       # exit code of a program in which the CPU backend found something
 KINDS = ("race", "bounds", "misaligned", "host memory", "lifetime", "uninitialised", "barrier",
-         "mask", "deadlock", "spin", "stack", "division", "unchecked", "host access", "order")
+         "mask", "deadlock", "spin", "stack", "division", "assert", "trap", "unchecked",
+         "host access", "order")
 NEED_A_CHAPTER = {"exercise": "exercise", "hint": "hint", "solution": "solution", "demo": "demo",
                   "program": "program", "mutant": "break", "record": "record", "stamp": "stamp",
                   "label": "label"}
