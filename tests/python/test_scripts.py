@@ -195,7 +195,7 @@ class ScriptTest(unittest.TestCase):
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
         for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
-                       "complete", "exercises", "grade", "mutants", "one_file", "pages",
+                       "compiler", "complete", "exercises", "grade", "mutants", "one_file", "pages",
                        "sanitizer", "spent", "steps", "submissions"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         shutil.copytree(ROOT / "common/python/course/draw", modules / "draw",

@@ -173,8 +173,29 @@ class OnTheCpu(unittest.TestCase):
         self.write("here/mistake.cu", MISTAKE)
         out = self.run_file("here/../here/mistake.cu", code=1)
         self.assertRegex(out, r"(?m)^here/\.\./here/mistake\.cu:3:\d+: error: expected ‘?'?;")
+        self.write("first.cu", "__global__ void nothing() {}\nint main() {\n  int n = 3\n"
+                               "  nothing<<<1, n>>>();\n  nothing<<<1, 2>>>()\n  // a comment\n"
+                               "  nothing<<<1, 2>>>();\n}\n")
+        said = self.run_file("first.cu", code=1)
+        for line, launch in ((4, 4), (5, 7)):
+            self.assertIn(f"first.cu:{line}: error: a `;` is missing before the launch in line "
+                          f"{launch}\n", said)
+        self.assertNotIn("simt", said)
         log = re.search(r"did not build; the compiler's whole text: (\S.*)\n", out)
         self.assertTrue(log and (self.folder / log.group(1)).is_file(), out)
+
+    def test_warnings_stay(self) -> None:
+        """Shown again where nothing is compiled again, and gone when they are mended."""
+        text = "int main(int n, char**) {\n  if (n = 0) return 1;\n  return 0;\n}\n"
+        self.write("warns.cu", '#include "beside.hpp"\n' + text)
+        self.write("beside.hpp", "inline int unused(int n) { if (n = 0) return 1; return 2; }\n")
+        for _ in range(2):
+            warned = [line for line in self.run_file("warns.cu").splitlines() if "warning" in line]
+            self.assertEqual(len(warned), 1, warned)
+            self.assertRegex(warned[0], r"^warns\.cu:3:\d+: warning: .*assignment")
+        self.write("warns.cu", text.replace("n = 0", "n == 0"))
+        for _ in range(2):
+            self.assertNotIn("warning", self.run_file("warns.cu"))
 
     def test_no_main(self) -> None:
         self.write("part.cu", NO_MAIN)

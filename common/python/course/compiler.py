@@ -36,7 +36,8 @@ def explained(lines: Sequence[str], code: Sequence[str]) -> List[str]:
         place = re.match(r"(.*?):(\d+):\d+: error: (.*)$", text)
         launch = 0
         if place and re.search(r"expected .*;.* before .simt", place.group(3)):
-            launch = launch_behind(code, int(place.group(2)))
+            at = int(place.group(2))  # behind a declaration GCC names the launch, else what it ends
+            launch = at if " or " in place.group(3) else launch_behind(code, at)
         if place and launch:
             behind.append(launch)
             text = (f"{place.group(1)}:{place.group(2)}: error: a `;` is missing before the launch "
