@@ -20,7 +20,7 @@ from typing import Dict, List
 
 from test_scripts import GPU, NO_GPU, NO_NVCC, ROOT, ScriptTest
 
-from course import one_file  # noqa: E402
+from course import compiler, one_file  # noqa: E402
 
 RIGHT = r"""#include <cstdio>
 #include <cstdlib>
@@ -344,6 +344,16 @@ class Words(unittest.TestCase):
                            "01_vector_add/my/1_tail.cu": "chapters/run 01 --exercise 1"}.items():
             source = one_file.Source("x.cu", ROOT / "chapters" / path)
             self.assertTrue(one_file.belongs_to(source).endswith(text), path)
+
+    def test_warnings_of_an_exercise(self) -> None:
+        """nvcc's and a header's lines; the second build compiled nothing."""
+        said = ("[1/2] Building CUDA object x.dir/my/1_tail.cu.o\n/a/my/1_tail.cu(3): warning #550-D\n"
+                "/a/other.hpp:3:1: warning: not ours\n")
+        with tempfile.TemporaryDirectory() as folder:
+            for text in (said, "ninja: no work to do.\n"):
+                lines = compiler.own_lines("my/1_tail.cu", ["/a/my/1_tail.cu"], text)
+                self.assertEqual(compiler.warnings(lines, Path(folder) / "x.log", text, "1_tail.cu"),
+                                 ["my/1_tail.cu(3): warning #550-D"])
 
     def test_architectures(self) -> None:
         self.assertEqual(one_file.gencode("86-real"), ["-gencode=arch=compute_86,code=sm_86"])
