@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "engine.hpp"
 #include "errors.hpp"
@@ -22,6 +23,29 @@ bool is_my_window(const Thread& thread, std::uintptr_t address) {
   return address - reinterpret_cast<std::uintptr_t>(thread.block->memory) < window_bytes;
 }
 
+/// Where an address lies counted from each array that the kernel was given: the nearest allocation
+/// need not be the one whose index went wrong. Empty where the address lies next to one of them.
+std::string from_arguments(const Body& body, std::uintptr_t address) {
+  constexpr std::intptr_t next_to = 32;
+  if (body.pointers == nullptr || address - ranges.heap >= ranges.heap_bytes) return "";
+  std::vector<const void*> pointers(body.pointer_count);
+  body.pointers(body.arguments, pointers.data());
+  std::string text;
+  for (std::size_t k = 0; k < pointers.size(); ++k) {
+    void* base = nullptr;
+    std::size_t bytes = 0;
+    if (!allocation_of(pointers[k], &base, &bytes)) continue;
+    const auto start = reinterpret_cast<std::uintptr_t>(pointers[k]);
+    bytes -= start - reinterpret_cast<std::uintptr_t>(base);
+    const auto offset = static_cast<std::intptr_t>(address - start);
+    const auto past = offset - static_cast<std::intptr_t>(bytes);
+    if (offset >= -next_to && past < next_to) return "";
+    text += (text.empty() ? "; that is byte " : ", byte ") + std::to_string(offset) +
+            " of argument " + std::to_string(k + 1) + ", which has " + std::to_string(bytes);
+  }
+  return text;
+}
+
 }  // namespace
 
 const char* does(Access kind) {
@@ -35,8 +59,9 @@ void bad_address(const Thread& thread, const char* finding, std::uintptr_t addre
   if (describe_address(address, around, sizeof around) && std::string(finding) == "bounds") {
     finding = "lifetime";
   }
-  const std::string place =
-      is_my_window(thread, address) ? describe_shared(*thread.block, address) : std::string(around);
+  const std::string place = is_my_window(thread, address)
+                                ? describe_shared(*thread.block, address)
+                                : around + from_arguments(thread.block->grid->body, address);
   note_culprit(finding, address, bytes, kind);
   find(finding, *thread.block->grid,
        name_of(thread) + " " + does(kind) + " " + std::to_string(bytes) + " byte(s) at " +

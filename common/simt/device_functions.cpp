@@ -128,12 +128,23 @@ long long clock64() {
       .count();
 }
 
+void __trap() {
+  simt::fail_kernel("trap", cudaErrorLaunchFailure, "calls __trap()", __builtin_return_address(0));
+}
+void __brkpt() {
+  simt::fail_kernel("trap", cudaErrorLaunchFailure, "calls __brkpt()", __builtin_return_address(0));
+}
+
 /// What assert() calls; in place of the C library's, so that a kernel's assertion ends the kernel.
 extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file, unsigned line,
                                            const char* function) noexcept {
-  const std::string text = std::string(file) + ":" + std::to_string(line) + ": " + function +
-                           ": Assertion `" + assertion + "` failed.";
-  if (simt::in_kernel()) simt::fail_kernel(cudaErrorAssert, text.c_str());
-  std::fprintf(stderr, "%s\n", text.c_str());
+  if (simt::in_kernel()) {
+    const simt::Unobserved unobserved;  // the strings' code may be the user's, and instrumented
+    const std::string name = file;
+    const std::string text = "stops at " + name.substr(name.rfind('/') + 1) + ":" +
+                             std::to_string(line) + ": Assertion `" + assertion + "` failed.";
+    simt::fail_kernel("assert", cudaErrorAssert, text.c_str(), nullptr);
+  }
+  std::fprintf(stderr, "%s:%u: %s: Assertion `%s` failed.\n", file, line, function, assertion);
   std::abort();
 }

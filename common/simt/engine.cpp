@@ -391,7 +391,9 @@ BarrierResult block_barrier(int predicate) {
 void grid_barrier() {
   Thread& thread = *current_thread;
   if (!thread.block->grid->launch.cooperative) {
-    fail_kernel(error_cooperative, "grid.sync() in a kernel that was not launched cooperatively");
+    fail_kernel("barrier", error_cooperative,
+                "calls grid.sync(), but was not launched cooperatively,",
+                __builtin_return_address(0));
   }
   meet(thread.block->gang->meeting, 0, counter_of(__builtin_return_address(0)));
 }
@@ -480,11 +482,12 @@ unsigned cluster_size() {
 unsigned block_count() { return current_thread->block->grid->blocks; }
 bool in_kernel() { return current_thread != nullptr; }
 
-void fail_kernel(int cuda_error, const char* what) {
+void fail_kernel(const char* kind, int cuda_error, const char* what, const void* caller) {
   const Unobserved unobserved;
   Thread& thread = *current_thread;
-  std::fprintf(stderr, "simt: %s, %s: %s\n", thread.block->grid->launch.kernel,
-               name_of(thread).c_str(), what);
+  const ProgramCounter pc = caller == nullptr ? 0 : counter_of(caller);
+  find(kind, *thread.block->grid,
+       name_of(thread) + " " + what + (pc == 0 ? "" : " at " + source_line(pc).text()), pc, 0);
   abandon(*thread.block->grid, cuda_error);
 }
 

@@ -24,7 +24,9 @@ std::set<std::tuple<std::string, ProgramCounter, ProgramCounter>> known;
 void end_with_66() {
   report_unexamined();
   if (about_order > 0) {
-    std::fprintf(stderr, "simt: %llu finding(s) about order; the exit code stays (SIMT_STRICT=1)\n",
+    std::fprintf(stderr,
+                 "simt: %llu finding(s) about order; the exit code stays; SIMT_STRICT=1 "
+                 "would change it\n",
                  static_cast<unsigned long long>(about_order));
   }
   if (findings_made == 0) return;

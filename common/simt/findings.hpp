@@ -12,7 +12,7 @@ namespace simt {
 /// or would report with fewer words (out of bounds, deadlock).
 struct Finding {
   /// "race", "bounds", "uninitialised", "barrier", "mask", "deadlock", "spin", "lifetime",
-  /// "misaligned", "host memory", "stack", "division", "order",
+  /// "misaligned", "host memory", "stack", "division", "assert", "trap", "order",
   /// "host access", "launch", "unchecked"
   std::string kind;
   std::string kernel;

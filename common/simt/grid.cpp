@@ -459,7 +459,9 @@ void* map_shared(const void* address, unsigned rank) {
   for (const auto& block : mine.gang->blocks) {
     if (block->cluster == mine.cluster && block->rank == rank) return block->memory + offset;
   }
-  fail_kernel(error_illegal_address, "map_shared_rank() of a block that its cluster does not have");
+  fail_kernel("bounds", error_illegal_address,
+              "calls map_shared_rank() for a block that its cluster does not have,",
+              __builtin_return_address(0));
 }
 
 }  // namespace simt

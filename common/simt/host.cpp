@@ -108,10 +108,10 @@ cudaError_t end(cudaError_t error) {
 void not_in_kernels(const char* call) {
   if (!in_kernel()) return;
   const std::string what =
-      std::string(call) +
+      std::string("calls ") + call +
       " in a kernel: not on the CPU backend, where what a kernel launches starts "
       "after its end; what must come later goes into cudaStreamTailLaunch";
-  fail_kernel(cudaErrorNotSupported, what.c_str());
+  fail_kernel("launch", cudaErrorNotSupported, what.c_str(), nullptr);
 }
 
 // ---- The device ----

@@ -389,12 +389,12 @@ bool describe_address(std::uintptr_t a, char* text, std::size_t size) {
     const auto before = std::prev(after);
     const std::size_t past = a - before->first - before->second;
     if (after == allocations.end() || past <= after->first - a) {
-      say("behind the end of", past, "an allocation", before->second);
+      say("behind the end of", past, "the nearest allocation,", before->second);
       return false;
     }
   }
   if (after != allocations.end()) {
-    say("before", after->first - a, "an allocation", after->second);
+    say("before", after->first - a, "the nearest allocation,", after->second);
   } else {
     std::snprintf(text, size, "device memory that was never allocated");
   }

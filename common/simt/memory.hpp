@@ -68,7 +68,8 @@ std::size_t word_count();
 
 /// Makes bytes touchable and unwritten (or, with `touchable` false, neither).
 void set_state(std::uintptr_t address, std::size_t bytes, bool touchable);
-/// What lies around a bad address, for a report: "4 bytes after an allocation of 400 bytes".
+/// What lies around a bad address, for a report: "4 bytes behind the end of the nearest
+/// allocation, of 400 bytes".
 /// At most 300 characters. True if it lies in memory that was freed.
 bool describe_address(std::uintptr_t address, char* text, std::size_t size);
 /// Reserves address space that costs nothing until it is touched.

@@ -297,8 +297,9 @@ void async_wait(unsigned pending);  ///< lands all but the last `pending` groups
 
 // ---- The end of a kernel by an error ----
 
-/// Prints `what` with kernel, block, thread and line, sets the sticky CUDA error and ends the
-/// launch.
-[[noreturn]] void fail_kernel(int cuda_error, const char* what);
+/// Finds `kind`: the running thread `what` ("calls __trap()") at the line that `caller`, a return
+/// address, lies in, or null for a text that names it. Sets the sticky CUDA error, ends the launch.
+[[noreturn]] void fail_kernel(const char* kind, int cuda_error, const char* what,
+                              const void* caller);
 
 }  // namespace simt

@@ -343,6 +343,7 @@ class WithGpu(unittest.TestCase):
         self.assertEqual("cudaErrorAssert", self.results("device_assert")[-1])
         done = run("04_errors", "device_assert")
         self.assertRegex(done.out + done.err, r"04_errors\.cu:\d+.*Assertion.*i < n")
+        self.assertEqual(FOUND if ON_CPU else 0, done.code, "the lesson: 66 on the CPU backend")
 
     # 05
     def timing(self, *arguments: str) -> Dict[str, Tuple[float, ...]]:

@@ -199,7 +199,7 @@ class ScriptTest(unittest.TestCase):
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
         for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
-                       "complete", "exercises", "grade", "mutants", "one_file", "pages",
+                       "compiler", "complete", "exercises", "grade", "mutants", "one_file", "pages",
                        "sanitizer", "spent", "steps", "submissions"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         shutil.copytree(ROOT / "common/python/course/draw", modules / "draw",
@@ -450,8 +450,10 @@ class RunTest(ScriptTest):
 
     def test_list_shows_progress(self) -> None:
         self.write("chapters/01_vector_add/README.md", "# 01 Vector add: to the limit\n")
+        self.write("tests/harness/CMakeLists.txt", "")
         out = self.run_script("chapters/run", "--list")
         self.assertRegex(out, r"01_vector_add +- +- +0/1 +Vector add\n")
+        self.assertNotIn("harness", out)
         self.assertIn("Start: 'the course/chapters/run' 00", out.replace("./", ""))
         self.run_script("chapters/run", "01", patch=GPU)
         self.write("chapters/01_vector_add/my/1_tail.cu", "int mine;\n")

@@ -20,7 +20,7 @@ from typing import Dict, List
 
 from test_scripts import GPU, NO_GPU, NO_NVCC, ROOT, ScriptTest
 
-from course import one_file  # noqa: E402
+from course import compiler, one_file  # noqa: E402
 
 RIGHT = r"""#include <cstdio>
 #include <cstdlib>
@@ -185,8 +185,29 @@ class OnTheCpu(unittest.TestCase):
         self.write("here/mistake.cu", MISTAKE)
         out = self.run_file("here/../here/mistake.cu", code=1)
         self.assertRegex(out, r"(?m)^here/\.\./here/mistake\.cu:3:\d+: error: expected ‘?'?;")
+        self.write("first.cu", "__global__ void nothing() {}\nint main() {\n  int n = 3\n"
+                               "  nothing<<<1, n>>>();\n  nothing<<<1, 2>>>()\n  // a comment\n"
+                               "  nothing<<<1, 2>>>();\n}\n")
+        said = self.run_file("first.cu", code=1)
+        for line, launch in ((4, 4), (5, 7)):
+            self.assertIn(f"first.cu:{line}: error: a `;` is missing before the launch in line "
+                          f"{launch}\n", said)
+        self.assertNotIn("simt", said)
         log = re.search(r"did not build; the compiler's whole text: (\S.*)\n", out)
         self.assertTrue(log and (self.folder / log.group(1)).is_file(), out)
+
+    def test_warnings_stay(self) -> None:
+        """Shown again where nothing is compiled again, and gone when they are mended."""
+        text = "int main(int n, char**) {\n  if (n = 0) return 1;\n  return 0;\n}\n"
+        self.write("warns.cu", '#include "beside.hpp"\n' + text)
+        self.write("beside.hpp", "inline int unused(int n) { if (n = 0) return 1; return 2; }\n")
+        for _ in range(2):
+            warned = [line for line in self.run_file("warns.cu").splitlines() if "warning" in line]
+            self.assertEqual(len(warned), 1, warned)
+            self.assertRegex(warned[0], r"^warns\.cu:3:\d+: warning: .*assignment")
+        self.write("warns.cu", text.replace("n = 0", "n == 0"))
+        for _ in range(2):
+            self.assertNotIn("warning", self.run_file("warns.cu"))
 
     def test_no_main(self) -> None:
         self.write("part.cu", NO_MAIN)
@@ -343,6 +364,16 @@ class Words(unittest.TestCase):
                            "01_vector_add/my/1_tail.cu": "chapters/run 01 --exercise 1"}.items():
             source = one_file.Source("x.cu", ROOT / "chapters" / path)
             self.assertTrue(one_file.belongs_to(source).endswith(text), path)
+
+    def test_warnings_of_an_exercise(self) -> None:
+        """nvcc's and a header's lines; the second build compiled nothing."""
+        said = ("[1/2] Building CUDA object x.dir/my/1_tail.cu.o\n/a/my/1_tail.cu(3): warning #550-D\n"
+                "/a/other.hpp:3:1: warning: not ours\n")
+        with tempfile.TemporaryDirectory() as folder:
+            for text in (said, "ninja: no work to do.\n"):
+                lines = compiler.own_lines("my/1_tail.cu", ["/a/my/1_tail.cu"], text)
+                self.assertEqual(compiler.warnings(lines, Path(folder) / "x.log", text, "1_tail.cu"),
+                                 ["my/1_tail.cu(3): warning #550-D"])
 
     def test_architectures(self) -> None:
         self.assertEqual(one_file.gencode("86-real"), ["-gencode=arch=compute_86,code=sm_86"])

@@ -323,6 +323,25 @@ TEST_F(GlobalBounds, between_two_allocations) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   expect_finding("bounds", "read_at", {at("read at")});
 }
+/// Behind one array lies the next: the nearest allocation is not the one that was meant.
+TEST_F(GlobalBounds, far_behind_the_end_of_an_argument) {
+  Array<float> one(1, 1.0f), two(1, 1.0f);
+  ASSERT_EQ(two.get() - one.get(), 128);
+  read_at<<<1, 1>>>(one.get(), 256, two.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  expect_finding("bounds", "read_at",
+                 {at("read at"), "508 bytes behind the end of the nearest allocation, of 4 bytes",
+                  "that is byte 1024 of argument 1, which has 4, byte 512 of argument 3"});
+}
+TEST_F(GlobalBounds, next_to_an_argument) {
+  Array<float> one(1, 1.0f), two(1, 1.0f);
+  read_at<<<1, 1>>>(two.get(), 1, one.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  const std::vector<simt::Finding> found = simt::take_findings();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].text.substr(found[0].text.find(": ")),
+            ": 0 bytes behind the end of the nearest allocation, of 4 bytes");
+}
 __global__ void read_double(const double* data, double* out) {
   *out = *data;  // HERE half out
 }

@@ -174,7 +174,7 @@ TEST_F(Library, memcpy_past_the_end) {
   Array<int> in(64, 1), out(63);
   copy_pieces<<<1, 32>>>(out.get(), in.get(), 2);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
-  expect_finding("bounds", "copy_pieces", {at("memcpy"), "an allocation of 252 bytes"});
+  expect_finding("bounds", "copy_pieces", {at("memcpy"), "the nearest allocation, of 252 bytes"});
 }
 
 // ---- Division ----

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence
 
-from . import BUILD, ROOT, Problem, build, chapters, install, machine, say, shown
+from . import BUILD, ROOT, Problem, build, chapters, compiler, install, machine, say, shown
 from .build import Choice
 from .draw.run import REASON, Drawing
 
@@ -22,7 +22,7 @@ PROJECT = ROOT / "common" / "cmake" / "single"
 REMEMBERED = 20  # files that stay built at a time
 FOUND = 66       # exit code of a program in which the CPU backend found something
 KINDS = ("race", "bounds", "misaligned", "host memory", "lifetime", "uninitialised", "barrier",
-         "mask", "deadlock", "spin", "stack", "division", "launch", "unchecked",
+         "mask", "deadlock", "spin", "stack", "division", "launch", "assert", "trap", "unchecked",
          "host access", "order")
 NEED_A_CHAPTER = {"exercise": "exercise", "hint": "hint", "solution": "solution", "demo": "demo",
                   "program": "program", "mutant": "break", "record": "record", "stamp": "stamp",
@@ -171,20 +171,18 @@ def build_for_gpu(source: Source, choice: Choice) -> Path:
 
 def own_lines(source: Source, text: str) -> List[str]:
     """What a compiler said about the user's file, with the path as typed; errors first."""
-    names = "|".join(map(re.escape, (str(source.path), f"/{source.target}/{source.name}.cu",
-                                     source.typed)))
-    line_of = re.compile(rf"^(|.*?: |\S*)(?:{names})([:(]\d.*)$")
-    found = [(match.group(1) if match.group(1).endswith(": ") else "") + source.typed
-             + match.group(2) for match in map(line_of.match, text.splitlines()) if match]
-    found = list(dict.fromkeys(found))
-    return sorted(found, key=lambda line: "warning" in line and "error" not in line)
+    paths = (str(source.path), f"/{source.target}/{source.name}.cu")
+    code = source.path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return compiler.explained(compiler.own_lines(source.typed, paths, text), code)
 
 
 def show_compiler(source: Source, text: str, log: Path, ok: bool) -> None:
     """Warnings about the user's file; without a program, what is wrong with it, and a Problem."""
     lines = own_lines(source, text)
     if ok:
-        lines = [line for line in lines if "warning" in line]
+        built_with_make = log.name != "nvcc.log"
+        lines = (compiler.warnings(lines, log, text, plain_path(source, BUILD / "files-cpu").name)
+                 if built_with_make else [line for line in lines if "warning" in line])
     elif re.search("undefined reference to .main'|undefined symbol: _?main", text):
         raise Problem(f"{source.typed} has no main(){belongs_to(source)}")
     if not ok and not any("warning" not in line for line in lines):

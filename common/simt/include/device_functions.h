@@ -369,5 +369,5 @@ SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 /// Nanoseconds: a GPU's clock has nothing that corresponds to it here. clock() is the C library's.
 long long clock64();
 
-[[noreturn]] SIMT_INLINE void __trap() { simt::fail_kernel(719, "__trap()"); }
-SIMT_INLINE void __brkpt() { simt::fail_kernel(719, "__brkpt()"); }
+[[noreturn]] void __trap();
+void __brkpt();
