@@ -179,6 +179,12 @@ class Judge(Folder):
             self.assertIsNone(data, text)
             self.assertIn(words, why)
 
+    def test_who_ends_at_once(self):
+        path = self.write("program", "#!/bin/true\n")  # is over before anything could be told to it
+        path.chmod(0o755)
+        for _ in range(50):
+            self.assertIn("exit code 0 before the tests", grade.judge(path, "ada", 10.0)[1])
+
     def test_limits(self):
         self.assertIn("not over after 0.5 s", self.judge("while True: pass\n", 0.5)[1])
         self.assertIn("MiB of memory", self.judge(

@@ -154,6 +154,8 @@ def judge(program: Path, label: str, seconds: float,
     """Runs one program in a folder of its own; the verdict that it sent, or why there is none."""
     word = secrets.token_hex(24)
     read_word, give_word = os.pipe()
+    os.write(give_word, word.encode())  # before the program is there: who ends at once breaks no pipe
+    os.close(give_word)
     read_verdict, give_verdict = os.pipe()
     surroundings = {key: value for key, value in os.environ.items()
                     if key in PASSED_ON or key.startswith("SIMT_")}
@@ -166,8 +168,6 @@ def judge(program: Path, label: str, seconds: float,
             preexec_fn=limits(seconds, Path(folder)))
         os.close(read_word)
         os.close(give_verdict)
-        os.write(give_word, word.encode())
-        os.close(give_word)
         reader = threading.Thread(target=drain, args=(read_verdict, sent), daemon=True)
         reader.start()
         try:
