@@ -12,6 +12,8 @@ cmake_policy(VERSION 3.21)  # among others CMP0116: a depfile's paths are relati
 set(SIMT_SWITCH "" CACHE STRING
   "how to change from one CUDA thread to the next: empty for the fastest, or ucontext")
 set_property(CACHE SIMT_SWITCH PROPERTY STRINGS "" ucontext)
+set(SIMT_BUILT "" CACHE FILEPATH
+  "a libsimt.a that another project has built of the same sources; empty: it is built here")
 find_package(Python3 3.8 REQUIRED COMPONENTS Interpreter)
 set(SIMT_PYTHON "${Python3_EXECUTABLE}" CACHE INTERNAL "runs rewrite.py")
 
@@ -30,6 +32,16 @@ function(simt_add_library)
   endif()
   find_package(Threads REQUIRED)
 
+  if(SIMT_BUILT)
+    add_library(simt STATIC IMPORTED GLOBAL)
+    set_target_properties(simt PROPERTIES IMPORTED_LOCATION "${SIMT_BUILT}")
+    target_compile_features(simt INTERFACE cxx_std_17)
+    target_include_directories(simt INTERFACE "${here}/include" "${here}")
+    target_link_libraries(simt INTERFACE ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS})
+    simt_add_flags()
+    return()
+  endif()
+
   set(sources "")
   foreach(name engine grid dynamic worker memory async check check_address order findings count count_table
       trace trace_file hooks source_line host host_memory host_streams host_kernels device_functions
@@ -47,6 +59,11 @@ function(simt_add_library)
     target_compile_definitions(simt PRIVATE SIMT_SWITCH_UCONTEXT)
   endif()
 
+  simt_add_flags()
+endfunction()
+
+# The targets simt_flags_* of simt_add_library().
+function(simt_add_flags)
   # Sibling calls would hide the caller's line from the engine.
   add_library(simt_flags_plain INTERFACE)
   target_compile_options(simt_flags_plain INTERFACE

@@ -643,7 +643,9 @@ class Project(Rewriter):
         for name, text in files.items():
             (self.folder / name).parent.mkdir(exist_ok=True)
             (self.folder / name).write_text(text)
-        self.cmake("-S", ".", "-B", "build")
+        built = Path(os.environ.get("COURSE_BUILD", "")) / "libsimt.a"
+        ready = [f"-DSIMT_BUILT={built}"] if built.is_file() else []  # saves half a minute
+        self.cmake("-S", ".", "-B", "build", *ready)
         self.assertEqual(2, self.cmake("--build", "build").count("Rewriting memory.cu"))
         for name in ("checked", "fast"):
             done = subprocess.run([str(self.folder / "build" / name)], stdout=subprocess.PIPE, text=True)

@@ -62,7 +62,9 @@ class Template(unittest.TestCase):
     def test_builds_and_passes_its_tests(self):
         build = self.root / "build"
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-        self.run_here("cmake", "-S", f"chapters/{NAME}", "-B", str(build), *generator,
+        engine = Path(os.environ.get("COURSE_BUILD", "")) / "libsimt.a"
+        ready = [f"-DSIMT_BUILT={engine}"] if engine.is_file() else []  # saves half a minute
+        self.run_here("cmake", "-S", f"chapters/{NAME}", "-B", str(build), *generator, *ready,
                       "-DCOURSE_BACKEND=cpu")
         self.run_here("cmake", "--build", str(build), "--parallel", "2", "--target", NAME,
                       f"{NAME}_test", f"{NAME}_starter_1", f"{NAME}_solution_1", "mutants")
