@@ -506,7 +506,7 @@ struct Level {
   Ordered<T>* splitters;       // buckets - 1 for each segment, in ascending order, and one unused
   unsigned long long* places;  // 2 buckets for each segment: how many keys, then where they go
   unsigned short* ids;         // of each key: its bucket
-  unsigned short* counts;      // 2 buckets for each tile: how many keys
+  unsigned short* counts;      // for each tile, of buckets between splitters, then of the others
   int count, buckets, place, keys_per_bucket;
 
   /// How many buckets a segment really has.
@@ -519,9 +519,8 @@ struct Level {
 /// Which bucket a key of a segment belongs to. In shared memory.
 template <class U>
 struct Splitters {
-  U tree[most_buckets];    // of node i the children are 2 i and 2 i + 1; the root is 1
-  U sorted[most_buckets];  // the same splitters in ascending order
-  int nodes;               // a power of two: the walk ends beyond them
+  U tree[most_buckets];  // of node i the children are 2 i and 2 i + 1; the root is 1
+  int nodes;             // a power of two: the walk ends beyond them
 
   /// All threads must call; then __syncthreads(). Splitters that fill the tree up are as large as
   /// can be: no key is larger.
@@ -530,7 +529,6 @@ struct Splitters {
     while (size < buckets) size *= 2;
     if (thread_index() == 0) nodes = size;
     for (int i = thread_index(); i < size; i += block_size) {
-      if (i < buckets - 1) sorted[i] = from[i];
       if (i == 0) continue;
       const int level = 31 - __clz(i), below = size >> level;  // leaves below node i
       const int middle = (i - (1 << level)) * below + below / 2 - 1;
@@ -538,25 +536,29 @@ struct Splitters {
     }
   }
 
-  /// For each key: 2 b if it is between splitters b - 1 and b, 2 b + 1 if it is like splitter b. A
-  /// step of all walks, then the next one: so many loads are under way.
+  /// For each key: b if it is between splitters b - 1 and b, most_buckets + b if it is like
+  /// splitter b: the last one that a walk went left at. A step of all walks, then the next one: so
+  /// many loads are under way.
   template <int count>
   __device__ void find_buckets(const U (&keys)[count], int (&found)[count], int buckets) const {
     constexpr int size = sizeof(U);  // nodes are counted in bytes: an address without a shift
     const char* const root = reinterpret_cast<const char*>(tree);
+    U above[count];
 #pragma unroll
     for (int k = 0; k < count; ++k) found[k] = size;
     for (int level = 1; level < nodes; level *= 2) {
 #pragma unroll
       for (int k = 0; k < count; ++k) {
         const U splitter = *reinterpret_cast<const U*>(root + found[k]);
-        found[k] = 2 * found[k] + (splitter < keys[k] ? size : 0);
+        const bool is_above = splitter >= keys[k];
+        found[k] = 2 * found[k] + (is_above ? 0 : size);
+        if (is_above) above[k] = splitter;
       }
     }
 #pragma unroll
     for (int k = 0; k < count; ++k) {
-      const int b = found[k] / size - nodes;
-      found[k] = 2 * b + (b < buckets - 1 && sorted[b] == keys[k] ? 1 : 0);
+      found[k] = found[k] / size - nodes;
+      if (found[k] < buckets - 1 && above[k] == keys[k]) found[k] += most_buckets;
     }
   }
 };
@@ -631,33 +633,28 @@ __device__ Sum sum_before(Sum value, Sum* of_warps) {
   return before_warp + sum - value;
 }
 
-/// A tile's keys of this thread: every block_size-th. `whole`: the tile has all of its keys.
-template <bool whole, class T>
-__device__ void read_keys(Ordered<T> (&x)[keys_per_thread<T>], const T* keys, int count) {
-#pragma unroll
-  for (int k = 0; k < keys_per_thread<T>; ++k) {
-    const int i = k * block_size + thread_index();
-    x[k] = whole || i < count ? ordered(keys[i]) : Ordered<T>{0};
-  }
-}
-
-/// Looks up the buckets of a tile's keys, remembers and counts them. All threads must call.
+/// Looks up the buckets of a tile's keys, remembers and counts them. `whole`: the tile has all of
+/// its keys. All threads must call.
 template <bool whole, class T>
 __device__ void look_up_tile(const Splitters<Ordered<T>>& splitters, int buckets, const T* keys,
                              int count, unsigned short* ids, int* counts) {
-  Ordered<T> x[keys_per_thread<T>];
-  int bucket[keys_per_thread<T>];
-  read_keys<whole>(x, keys, count);
-  __syncthreads();  // the splitters are there
-  splitters.find_buckets(x, bucket, buckets);
+  constexpr int at_once = keys_per_thread<T> / 2;  // all: too many registers for three blocks
 #pragma unroll
-  for (int k = 0; k < keys_per_thread<T>; ++k) {
-    const int i = k * block_size + thread_index();
-    if (!whole && i >= count) continue;
-    ids[i] = static_cast<unsigned short>(bucket[k]);
-    atomicAdd(&counts[bucket[k]], 1);
+  for (int first = 0; first < tile<T>; first += at_once * block_size) {
+    const auto element = [=](int k) { return first + k * block_size + thread_index(); };
+    Ordered<T> x[at_once];
+    int bucket[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)
+      x[k] = whole || element(k) < count ? ordered(keys[element(k)]) : Ordered<T>{0};
+    splitters.find_buckets(x, bucket, buckets);
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      if (!whole && element(k) >= count) continue;
+      ids[element(k)] = static_cast<unsigned short>(bucket[k]);
+      atomicAdd(&counts[bucket[k]], 1);
+    }
   }
-  __syncthreads();
 }
 
 /// Looks up each key's bucket, remembers it, and counts the keys of each bucket. Launch: a block of
@@ -670,19 +667,24 @@ __global__ void __launch_bounds__(block_size, 3) look_up(const T* all, Level<T> 
   if (mine.count == 0) return;
   const int buckets = level.buckets_of(level.segments[mine.segment]);
   splitters.load(level.splitters + std::int64_t{mine.segment} * level.buckets, buckets);
-  for (int i = thread_index(); i < 2 * level.buckets; i += block_size) counts[i] = 0;
+  for (int i = thread_index(); i < 2 * most_buckets; i += block_size) counts[i] = 0;
+  __syncthreads();
   const T* const keys = all + mine.first;
   unsigned short* const ids = level.ids + mine.first;
   if (mine.count == tile<T>)
     look_up_tile<true>(splitters, buckets, keys, mine.count, ids, counts);
   else
     look_up_tile<false>(splitters, buckets, keys, mine.count, ids, counts);
+  __syncthreads();
+  const int b = thread_index();
+  if (b >= level.buckets) return;
   unsigned long long* const sums = level.places + std::int64_t{mine.segment} * 2 * level.buckets;
   unsigned short* const of_tile = level.counts + std::int64_t{blockIdx.x} * 2 * level.buckets;
-  for (int i = thread_index(); i < 2 * level.buckets; i += block_size) {
-    of_tile[i] = static_cast<unsigned short>(counts[i]);
-    if (counts[i] > 0) atomicAdd(&sums[i], static_cast<unsigned long long>(counts[i]));
-  }
+  const int between = counts[b], equal = counts[most_buckets + b];
+  of_tile[b] = static_cast<unsigned short>(between);
+  of_tile[level.buckets + b] = static_cast<unsigned short>(equal);
+  if (between > 0) atomicAdd(&sums[2 * b], static_cast<unsigned long long>(between));
+  if (equal > 0) atomicAdd(&sums[2 * b + 1], static_cast<unsigned long long>(equal));
 }
 
 /// Turns each bucket's number of keys into the place of its first one, and lists the buckets as the
@@ -737,9 +739,11 @@ __device__ void move_tile(Stage<T>& s, Pairs<const T, const V> from, const unsig
   int bucket[per_thread], place[per_thread];
   const auto element = [](int k) { return k * block_size + thread_index(); };
   const auto is_there = [&](int k) { return whole || element(k) < count; };
-  read_keys<whole>(x, from.keys, count);
 #pragma unroll
-  for (int k = 0; k < per_thread; ++k) bucket[k] = is_there(k) ? ids[element(k)] : 0;
+  for (int k = 0; k < per_thread; ++k) {
+    x[k] = is_there(k) ? ordered(from.keys[element(k)]) : Ordered<T>{0};
+    bucket[k] = is_there(k) ? ids[element(k)] : 0;
+  }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < per_thread; ++k)
@@ -755,7 +759,8 @@ __device__ void move_tile(Stage<T>& s, Pairs<const T, const V> from, const unsig
   for (int k = 0; k < per_thread; ++k) {
     if (!is_there(k)) continue;
     const int b = s.bucket[element(k)];
-    (b % 2 != 0 ? equal : between).keys[s.to[b] + element(k)] = key_of<T>(s.keys[element(k)]);
+    (b >= most_buckets ? equal : between).keys[s.to[b] + element(k)] =
+        key_of<T>(s.keys[element(k)]);
   }
   if constexpr (!std::is_same_v<V, NoValue>) {
     static_assert(sizeof(V) <= sizeof(T), "values take the keys' place");
@@ -769,7 +774,7 @@ __device__ void move_tile(Stage<T>& s, Pairs<const T, const V> from, const unsig
     for (int k = 0; k < per_thread; ++k) {
       if (!is_there(k)) continue;
       const int b = s.bucket[element(k)];
-      (b % 2 != 0 ? equal : between).values[s.to[b] + element(k)] = values[element(k)];
+      (b >= most_buckets ? equal : between).values[s.to[b] + element(k)] = values[element(k)];
     }
   }
 }
@@ -783,26 +788,27 @@ __global__ void __launch_bounds__(block_size, 2) scatter(Arrays<T, V> arrays, Le
   const Tile<T> mine(level);
   if (mine.count == 0) return;
   // Where each bucket begins in the tile: a scan, two buckets per thread.
-  const int low = 2 * thread_index(), high = low + 1;
+  const int b = thread_index(), like_b = most_buckets + b;
   const unsigned short* const counts = level.counts + std::int64_t{blockIdx.x} * 2 * level.buckets;
-  const bool is_there = thread_index() < level.buckets;
-  const int lows = is_there ? counts[low] : 0, highs = is_there ? counts[high] : 0;
-  const int start = sum_before(lows + highs, s.of_warps);
-  s.next[low] = start;
-  s.next[high] = start + lows;
-  unsigned long long* const all = level.places + std::int64_t{mine.segment} * 2 * level.buckets;
-  const auto reserve = [&](int b, int count) {
-    return static_cast<std::int64_t>(atomicAdd(&all[b], static_cast<unsigned long long>(count)));
+  const bool is_there = b < level.buckets;
+  const int between = is_there ? counts[b] : 0, equal = is_there ? counts[level.buckets + b] : 0;
+  const int start = sum_before(between + equal, s.of_warps);
+  s.next[b] = start;
+  s.next[like_b] = start + between;
+  unsigned long long* const places =
+      level.places + (std::int64_t{mine.segment} * level.buckets + b) * 2;
+  const auto reserve = [](unsigned long long* place, int count) {
+    return static_cast<std::int64_t>(atomicAdd(place, static_cast<unsigned long long>(count)));
   };
-  if (lows > 0) s.to[low] = reserve(low, lows) - start;
-  if (highs > 0) s.to[high] = reserve(high, highs) - (start + lows);
+  if (between > 0) s.to[b] = reserve(&places[0], between) - start;
+  if (equal > 0) s.to[like_b] = reserve(&places[1], equal) - (start + between);
   const Pairs<const T, const V> from = arrays.from(level.place) + mine.first;
   const unsigned short* const ids = level.ids + mine.first;
-  const Pairs<T, V> between = arrays.to(level.place);
+  const Pairs<T, V> to = arrays.to(level.place);
   if (mine.count == tile<T>)
-    move_tile<true>(s, from, ids, mine.count, between, arrays.out);
+    move_tile<true>(s, from, ids, mine.count, to, arrays.out);
   else
-    move_tile<false>(s, from, ids, mine.count, between, arrays.out);
+    move_tile<false>(s, from, ids, mine.count, to, arrays.out);
 }
 
 /// Sorts the leaves, a block each of 128, 256 or 512 threads with their slots in shared memory.
