@@ -29,6 +29,11 @@ constexpr int sample = block_size * each;  // keys that splitters are chosen fro
 constexpr int most_buckets = 512;  // of a segment, and again as many for keys like a splitter
 constexpr int sure_buckets = 410;  // of a segment of mean length: others get more, or fewer
 constexpr unsigned all_lanes = 0xffffffffu;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int looking_up = 2;  // blocks of an SM: it has 1024 threads
+#else
+constexpr int looking_up = 3;
+#endif
 
 /// Keys that a block sends to their buckets: 16 of 4 bytes per thread, or 8 of 8.
 template <class T>
@@ -660,7 +665,7 @@ __device__ void look_up_tile(const Splitters<Ordered<T>>& splitters, int buckets
 /// Looks up each key's bucket, remembers it, and counts the keys of each bucket. Launch: a block of
 /// block_size threads for each tile, or more.
 template <class T>
-__global__ void __launch_bounds__(block_size, 3) look_up(const T* all, Level<T> level) {
+__global__ void __launch_bounds__(block_size, looking_up) look_up(const T* all, Level<T> level) {
   __shared__ Splitters<Ordered<T>> splitters;
   __shared__ int counts[2 * most_buckets];
   const Tile<T> mine(level);
