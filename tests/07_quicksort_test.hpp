@@ -46,7 +46,8 @@ COURSE_LAUNCHERS(quicksort_test::SeededLauncher, (sort_seeded), reserve_places, 
                  three_ways);
 COURSE_LAUNCHERS(quicksort_test::ToldLauncher, (sort_as_told), many_splitters, register_leaves,
                  staged, limit);
-COURSE_LAUNCHERS(quicksort_test::ToldPairLauncher, (sort_pairs_as_told), limit);
+COURSE_LAUNCHERS(quicksort_test::ToldPairLauncher, (sort_pairs_as_told), many_splitters,
+                 register_leaves, staged, limit);
 
 namespace quicksort_test {
 

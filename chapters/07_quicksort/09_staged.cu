@@ -822,15 +822,30 @@ cudaError_t sort_keys(void* workspace, std::size_t& workspace_bytes, const T* in
                               seed, stream);
 }
 
-/// The same by a plan and a seed that somebody else has made.
-cudaError_t sort_as_told(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
-                         unsigned* out, std::int64_t n, int levels, int first_buckets,
-                         int second_buckets, std::uint64_t seed, cudaStream_t stream) {
+/// A plan that somebody else has made.
+Plan plan_as_told(int levels, int first_buckets, int second_buckets) {
   Plan plan;
   plan.levels = levels;
   plan.buckets[0] = first_buckets;
   plan.buckets[1] = second_buckets;
-  return sort_keys(workspace, workspace_bytes, in, out, n, plan, seed, stream);
+  return plan;
+}
+
+cudaError_t sort_as_told(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
+                         unsigned* out, std::int64_t n, int levels, int first_buckets,
+                         int second_buckets, std::uint64_t seed, cudaStream_t stream) {
+  return sort_keys(workspace, workspace_bytes, in, out, n,
+                   plan_as_told(levels, first_buckets, second_buckets), seed, stream);
+}
+
+cudaError_t sort_pairs_as_told(void* workspace, std::size_t& workspace_bytes,
+                               const unsigned* keys_in, const unsigned* values_in,
+                               unsigned* keys_out, unsigned* values_out, std::int64_t n, int levels,
+                               int first_buckets, int second_buckets, std::uint64_t seed,
+                               cudaStream_t stream) {
+  return sort_any<unsigned, unsigned>(
+      workspace, workspace_bytes, {keys_in, values_in}, {keys_out, values_out}, n,
+      plan_as_told(levels, first_buckets, second_buckets), seed, stream);
 }
 
 cudaError_t sort(void* workspace, std::size_t& workspace_bytes, const unsigned* in, unsigned* out,
