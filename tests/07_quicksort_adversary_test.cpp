@@ -405,8 +405,9 @@ TEST(Special, EqualKeysAreLittleWork) {
     } else {  // a key of the sample is a sector of 8
       const double sample = 8.0 * (sorter.is("07") ? 4096 : 8192) / static_cast<double>(n);
       const double ids = sorter.is("80") ? 0.75 : 0;  // 2 bytes per key, and the tiles' counts
-      EXPECT_LE(of_one.passes, 2.31 + ids + sample);
-      EXPECT_LE(of_sixteen.passes, 3.31 + ids + sample);  // fewer splitters than values
+      // 07: the seed of a run decides about 0.002, and half of all runs were above 2.3
+      EXPECT_LE(of_one.passes, (sorter.is("07") ? 2.31 : 2.3) + ids + sample);
+      EXPECT_LE(of_sixteen.passes, 3.3 + ids + sample);  // fewer splitters than values
     }
   });
 }

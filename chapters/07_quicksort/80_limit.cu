@@ -225,17 +225,15 @@ constexpr int slots(int threads) { return slot(leaf(threads)); }
 /// `warps` every 32nd of its warp's; in `runs` every (run / each)th of a run, a power of two.
 enum class Deal { rows, warps, runs };
 
-/// A thread's first element, and how far apart its elements are.
+/// How far apart a thread's elements are, a power of two, and its first element.
 template <Deal deal>
-__device__ int first_element(int run = 0) {
-  const int t = thread_index();
-  if constexpr (deal == Deal::rows) return each * t;
-  const int apart = deal == Deal::warps ? 32 : run / each;
-  return each * (t & ~(apart - 1)) + (t & (apart - 1));
+__device__ int distance(int run = 0) {
+  return deal == Deal::rows ? 1 : deal == Deal::warps ? 32 : run / each;
 }
 template <Deal deal>
-__device__ int distance(int run) {
-  return deal == Deal::rows ? 1 : deal == Deal::warps ? 32 : run / each;
+__device__ int first_element(int run = 0) {
+  const int t = thread_index(), lower_bits = distance<deal>(run) - 1;
+  return each * (t & ~lower_bits) + (t & lower_bits);
 }
 
 /// Deals items out anew, word for word. A thread writes the places that it read last: so no barrier
@@ -559,7 +557,7 @@ struct Splitters {
       }
     }
 #pragma unroll
-    for (int k = 0; k < count; ++k) {
+    for (int k = 0; k < count; ++k) {  // who never went left is in the last bucket: nothing above
       found[k] = found[k] / size - nodes;
       if (found[k] < buckets - 1 && above[k] == keys[k]) found[k] += most_buckets;
     }
