@@ -247,6 +247,7 @@ class Contract {
     cudaStream_t stream{};
     COURSE_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     course::DeviceArrays arrays(version_, *problem_, stream);
+    const course::References references(*problem_, stream);  // ready: it compares at once
     cudaGraph_t graph{};
     cudaGraphExec_t replay{};
     COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -257,8 +258,7 @@ class Contract {
       arrays.poison_outputs();
       COURSE_CHECK(cudaGraphLaunch(replay, stream));
       COURSE_CHECK(cudaStreamSynchronize(stream));
-      EXPECT_EQ(course::References(*problem_, stream).mismatch(arrays.arguments()), "")
-          << "replayed";
+      EXPECT_EQ(references.mismatch(arrays.arguments()), "") << "replayed";
     }
     COURSE_CHECK(cudaGraphExecDestroy(replay));
     COURSE_CHECK(cudaGraphDestroy(graph));

@@ -100,6 +100,10 @@ __global__ void sort_segment(T* s, std::int64_t n, int level, unsigned long long
   }
 }
 
+/// Nothing. A graph is said to be over as soon as its last kernel is, even if kernels that this one
+/// launched still run (seen on an H200 with CUDA 13.0): so the last one must launch none.
+__global__ void after_all() {}
+
 /// True unless p is a multiple of `bytes`.
 inline bool misaligned(const void* p, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
@@ -130,6 +134,7 @@ cudaError_t sort_keys(void* workspace, std::size_t& workspace_bytes, const T* in
   if (cudaError_t error = cudaMemcpyAsync(out, in, bytes, cudaMemcpyDeviceToDevice, stream))
     return error;
   sort_segment<<<1, 1, 0, stream>>>(out, n, 0, fallbacks);
+  after_all<<<1, 1, 0, stream>>>();
   return cudaGetLastError();
 }
 

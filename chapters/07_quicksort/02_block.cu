@@ -196,6 +196,10 @@ inline int levels_by_pivots(std::int64_t n) {
   return levels;
 }
 
+/// Nothing. A graph is said to be over as soon as its last kernel is, even if kernels that this one
+/// launched still run (seen on an H200 with CUDA 13.0): so the last one must launch none.
+__global__ void after_all() {}
+
 /// True unless p is a multiple of `bytes`.
 inline bool misaligned(const void* p, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
@@ -227,6 +231,7 @@ cudaError_t sort_keys(void* workspace, std::size_t& workspace_bytes, const T* in
   auto* const scratch = reinterpret_cast<T*>(fallbacks + 1);
   const Arrays<T> arrays{in, scratch, out, levels_by_pivots(n), fallbacks};
   sort_segment<<<1, block_size, 0, stream>>>(arrays, Segment<U>{0, n, 0, ~U{0}, 0, 0}, 0);
+  after_all<<<1, 1, 0, stream>>>();
   return cudaGetLastError();
 }
 
