@@ -119,6 +119,15 @@ class Objects(Folder):
         self.assertIn("calls write", submissions.refused_names(
             made + "                 U write\n"))
 
+    def test_what_nvcc_makes_of_kernels_that_launch_kernels(self):
+        made = ("0000000000000447 T exercise::sort_segment(unsigned int*, int)\n"
+                "                 U __cudaRegisterLinkedBinary_89fd_4_side_cu_946f\n"
+                "0000000000000000 D __fatbinwrap_89fd_4_side_cu_946f\n"
+                "                 U exit\n")
+        self.assertIsNone(submissions.refused_names(made))
+        self.assertIn("defines __fatbinwrap_other", submissions.refused_names(
+            made + "0000000000000000 D __fatbinwrap_other\n"))
+
     @unittest.skipUnless(shutil.which("nvcc"), "no nvcc: what it makes of solutions NOT TESTED")
     def test_solutions_by_nvcc(self):
         for name in ("02_reduction/exercises/solution/6_small",  # with a variable of the device
