@@ -186,6 +186,20 @@ TEST(Table, LinesFitEightyColumns) {
   expect_lines(course::table_row(study, result, 0));
 }
 
+TEST(Table, ALimitInBytesCountsBytesWhateverTheRateCounts) {
+  course::Result result;
+  result.seconds = {1e-3};
+  result.bytes = 2e9;
+  result.work = {2e9, 1e9, "GB/s"};
+  result.limit = course::Limit{"read and write mix", 4000, "GB/s", "measured"};
+  EXPECT_DOUBLE_EQ(result.of_limit(), 0.5);
+  result.work = {2.5e8, 1e9, "Gkeys/s"};
+  EXPECT_DOUBLE_EQ(result.rate(), 250);
+  EXPECT_DOUBLE_EQ(result.of_limit(), 0.5);
+  result.limit = course::Limit{"as many keys", 500, "Gkeys/s", "derived"};
+  EXPECT_DOUBLE_EQ(result.of_limit(), 0.5);
+}
+
 TEST(Table, AFailureEndsItsLineHoweverLong) {
   Study study;
   course::Result result;

@@ -143,7 +143,7 @@ void write_result(Json& json, const Result& r, const Report& report) {
   json.key("flops").value(static_cast<std::int64_t>(r.flops));
   json.key("limit");
   write_limit(json, r.limit);
-  json.key("of_limit").value(r.limit && timed ? number(r.rate() / r.limit->value) : std::nullopt);
+  json.key("of_limit").value(r.limit && timed ? number(r.of_limit()) : std::nullopt);
   json.key("l2").value(r.cold ? "cold" : "resident");
   json.key("clock_mhz").value(timed ? r.clock_mhz : std::nullopt);
   json.key("verified").value(r.skipped.empty() ? std::optional<bool>(r.verified) : std::nullopt);
@@ -262,7 +262,7 @@ std::string table_row(const Study& study, const Result& result, double previous)
   const Statistics s = statistics(result.seconds);
   char of_limit[16] = "-", ratio[16] = "-";
   if (result.limit)
-    std::snprintf(of_limit, sizeof of_limit, "%.1f%%", 100 * result.rate() / result.limit->value);
+    std::snprintf(of_limit, sizeof of_limit, "%.1f%%", 100 * result.of_limit());
   if (previous > 0) {
     const double x = result.rate() / previous;
     std::snprintf(ratio, sizeof ratio, x < 100 ? "%.2fx" : "%.0fx", x);

@@ -45,6 +45,12 @@ struct Result {
 
   bool measured() const { return !seconds.empty(); }
   double rate() const { return work.amount / work.scale / statistics(seconds).median; }
+  /// What of its limit it reached. The memory's limit is in bytes, whatever the rate counts.
+  double of_limit() const {
+    const bool same_unit = limit->unit == work.unit || limit->unit != "GB/s";
+    const double reached = same_unit ? rate() : bytes * 1e-9 / statistics(seconds).median;
+    return reached / limit->value;
+  }
 };
 
 /// What became of an exercise.

@@ -38,7 +38,10 @@ def settle(data):
             share = row["write_share"]
             limit["value"] = 1 / ((1 - share) / gpu["read_gbs"] + share * (
                 2 / gpu["copy_gbs"] - 1 / gpu["read_gbs"]))
-        row["of_limit"] = row["rate"]["value"] / limit["value"] if limit else None
+        reached = row["rate"]["value"]
+        if limit and limit["unit"] == "GB/s" and row["rate"]["unit"] != "GB/s":
+            reached = row["bytes"] * 1e-9 / middle
+        row["of_limit"] = reached / limit["value"] if limit else None
     return data
 
 

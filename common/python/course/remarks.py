@@ -161,7 +161,10 @@ def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]
                  if len(row.seconds) > 1 else [middle] * 3)
     work, limit, kinds = work_of(row, known), limit_of(row, gpu, known), []
     rate = work / middle if work else None
-    share = rate / limit if rate and limit else None
+    reached = rate
+    if row.limit and row.limit.unit == "GB/s" and row.unit != "GB/s":  # whatever the rate counts
+        reached = (row.bytes or 0) * 1e-9 / middle
+    share = reached / limit if reached and limit else None
     if off(row.median_s, middle) or off(row.rate, rate) or off(row.of_limit, share):
         kinds.append("written")
     if row.limit and off(row.limit.value, limit):
