@@ -261,8 +261,7 @@ std::string table_row(const Study& study, const Result& result, double previous)
   }
   const Statistics s = statistics(result.seconds);
   char of_limit[16] = "-", ratio[16] = "-";
-  if (result.limit)
-    std::snprintf(of_limit, sizeof of_limit, "%.1f%%", 100 * result.of_limit());
+  if (result.limit) std::snprintf(of_limit, sizeof of_limit, "%.1f%%", 100 * result.of_limit());
   if (previous > 0) {
     const double x = result.rate() / previous;
     std::snprintf(ratio, sizeof ratio, x < 100 ? "%.2fx" : "%.0fx", x);
