@@ -234,6 +234,15 @@ class Cheats(Class):
         self.assertEqual(found["twin"], found["cheat"])
         self.assertEqual(found["ada"], "")
 
+    def test_the_same_samples_faster_and_in_another_order(self):
+        for factor, order in ((0.97, 1), (1, -1), (0.97, -1)):
+            with self.subTest(factor=factor, order=order):
+                data, ada = machine("cheat"), machine("ada")
+                for row, other in zip(data["results"], ada["results"]):
+                    row["seconds"] = [factor * second for second in other["seconds"][::order]]
+                found = self.remarked(settle(data), ada)
+                self.assertRegex(found["cheat"], "the same samples in .* rows of .*ada")
+
     def test_one_row_with_the_samples_of_another(self):
         data, other = machine("cheat"), machine("ada")
         row_of(data, "80_limit")["seconds"] = row_of(other, "80_limit")["seconds"]
@@ -350,6 +359,11 @@ class Exercises(Class):
 
 
 class Program(Class):
+    def test_a_name_stays_in_its_line(self):
+        self.put(machine("ada\n\x1b[2Jlove lace"))
+        done = self.run_plot("--class", "class")
+        self.assertRegex(done.stdout, r"(?m)^ada \[2Jlove lace +80_limit")
+
     def run_plot(self, *arguments):
         return subprocess.run([sys.executable, str(PLOT), "compare", *map(str, arguments)],
                               text=True, capture_output=True, check=False, cwd=self.folder)
@@ -358,13 +372,14 @@ class Program(Class):
         self.put(machine("ada"), machine("bob"))
         whole = json.dumps(machine("eve"))
         self.write(whole[:900], "class/cut.json")
+        self.write("[" * 100000, "class/deep.json")
         self.write(whole.replace('"schema": 1', '"schema": 7'), "class/old.json")
         self.write(re.sub(r'"median_s": [^,]*', '"median_s": NaN', whole), "class/nan.json")
         done = self.run_plot("--class", "class", "nothing.json")
         self.assertEqual(done.returncode, 1)
-        for name in ("cut", "old", "nan", "nothing"):
+        for name in ("cut", "deep", "old", "nan", "nothing"):
             self.assertRegex(done.stderr, rf"left out: \S*{name}\.json: ")
-        self.assertIn("2 files read, 4 files could not be read and are left out", done.stdout)
+        self.assertIn("2 files read, 5 files could not be read and are left out", done.stdout)
         self.assertIn("ada", done.stdout)
         hidden = self.run_plot("--class", "class", "--anonymous")
         self.assertNotIn("cut", hidden.stderr)

@@ -85,12 +85,17 @@ def gather(paths: Sequence[Path]) -> Gathered:
             continue
         doubts = remarks.recomputed(file)
         key = (file.chapter, file.judged.number if file.judged else 0)
-        groups.setdefault(key, []).append(Entry(doubts.file, file.label or name, doubts.remarks))
+        groups.setdefault(key, []).append(Entry(doubts.file, one_line(file.label or name), doubts.remarks))
     sections = tuple(Section(chapter, number or None, tuple(newest(entries)))
                      for (chapter, number), entries in sorted(groups.items()))
     for section in sections:
         add_class_remarks(section.entries)
     return Gathered(sections, tuple(bad), len(listed) - len(bad))
+
+
+def one_line(name: str) -> str:
+    """A name as a table can take it: in one line, nothing that moves the cursor."""
+    return " ".join("".join(c if c.isprintable() else " " for c in name).split())
 
 
 def newest(entries: Sequence[Entry]) -> List[Entry]:

@@ -319,12 +319,19 @@ def of_limits(files: Sequence[ResultFile]) -> List[List[Remark]]:
 
 
 def shared_samples(files: Sequence[ResultFile]) -> Dict[Tuple[int, ...], int]:
-    """Which files have rows of the same samples: groups of indices, and how many rows."""
+    """Which files have rows of the same samples, in any order and scale: groups of indices, and how
+    many rows. Few different times may be a coarse clock's: those must be the same as they stand."""
     owners: Dict[Tuple[float, ...], List[int]] = {}
     for index, file in enumerate(files):
+        shapes = set()
         for seconds in {row.seconds for row in file.rows}:
-            if len(seconds) >= ENOUGH_TO_BE_UNIQUE and len(set(seconds)) > 1:
-                owners.setdefault(seconds, []).append(index)
+            if len(seconds) < ENOUGH_TO_BE_UNIQUE or len(set(seconds)) == 1:
+                continue
+            middle = statistics.median(seconds)
+            shape = tuple(sorted(round(second / middle, 6) for second in seconds)) if middle else ()
+            shapes.add(shape if len(set(shape)) >= ENOUGH_TO_BE_UNIQUE else seconds)
+        for shape in shapes:
+            owners.setdefault(shape, []).append(index)
     groups: Dict[Tuple[int, ...], int] = {}
     for several in owners.values():
         if len(several) > 1:

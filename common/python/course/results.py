@@ -274,6 +274,8 @@ def _parse(path: Path) -> Dict[str, Any]:
             raise ResultError(f"{path}: the file is cut off (JSON ends in the middle); "
                               "run the program again") from None
         raise ResultError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
+    except (RecursionError, ValueError) as error:  # lists in lists in lists, thousands of digits
+        raise ResultError(f"{path}: not a result file of the course ({error})") from None
     if not isinstance(data, dict) or "schema" not in data:
         raise ResultError(f"{path}: not a result file of the course (no key 'schema')")
     if data["schema"] != SCHEMA:
