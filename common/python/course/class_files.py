@@ -85,7 +85,8 @@ def gather(paths: Sequence[Path]) -> Gathered:
             continue
         doubts = remarks.recomputed(file)
         key = (file.chapter, file.judged.number if file.judged else 0)
-        groups.setdefault(key, []).append(Entry(doubts.file, one_line(file.label or name), doubts.remarks))
+        shown_name = one_line(file.label or name)
+        groups.setdefault(key, []).append(Entry(doubts.file, shown_name, doubts.remarks))
     sections = tuple(Section(chapter, number or None, tuple(newest(entries)))
                      for (chapter, number), entries in sorted(groups.items()))
     for section in sections:
