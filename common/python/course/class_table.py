@@ -102,8 +102,8 @@ def place_of(entry: Entry, study: str, first: str) -> Place:
     timed = [row for row in rows if not row.words and "largest_size" not in row.flags]
     timed = [row for row in timed if row.verified] or timed
     # of several units the one that most rows have: other rates cannot be compared with theirs
-    units = [row.unit for row in timed]
-    timed = [row for row in timed if row.unit == max(units, key=units.count)]
+    unit = statistics.mode(row.unit for row in timed) if timed else ""
+    timed = [row for row in timed if row.unit == unit]
     best = max(timed, key=lambda row: (row.of_limit or 0, row.rate or 0), default=None)
     start = [row for row in entry.file.rows_of(study) if row.version == first]
     same = [row for row in start if best and row.case == best.case] or start
