@@ -47,9 +47,8 @@ struct Result {
   double rate() const { return work.amount / work.scale / statistics(seconds).median; }
   /// What of its limit it reached. The memory's limit is in bytes, whatever the rate counts.
   double of_limit() const {
-    const bool same_unit = limit->unit == work.unit || limit->unit != "GB/s";
-    const double reached = same_unit ? rate() : bytes * 1e-9 / statistics(seconds).median;
-    return reached / limit->value;
+    const bool in_bytes = limit->unit == "GB/s" && limit->unit != work.unit;
+    return (in_bytes ? bytes * 1e-9 / statistics(seconds).median : rate()) / limit->value;
   }
 };
 
