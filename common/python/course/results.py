@@ -175,21 +175,28 @@ class ResultFile:
 
 # Reading
 
-_KINDS = {"text": str, "number": (int, float), "object": dict, "list": list, "flag": bool}
+_KINDS = {"text": {str}, "number": {int, float}, "object": {dict}, "list": {list}, "flag": {bool}}
+_KINDS.update({f"{name}?": types | {type(None)} for name, types in _KINDS.items()})
 
 
 def _get(record: Dict[str, Any], key: str, kind: str, where: str) -> Any:
     """The value of a key that must be there; a kind that ends in '?' may be null."""
     if key not in record:
         raise ResultError(f"{where}: the key '{key}' is missing")
-    value, name = record[key], kind.rstrip("?")
-    if value is None and kind.endswith("?"):
-        return None
-    if not isinstance(value, _KINDS[name]) or (name == "number" and isinstance(value, bool)):
-        raise ResultError(f"{where}: '{key}' is not a {name}")
-    if name == "number" and (not math.isfinite(value) or value < 0):
+    value = record[key]
+    if type(value) not in _KINDS[kind]:
+        raise ResultError(f"{where}: '{key}' is not a {kind.rstrip('?')}")
+    if type(value) in _KINDS["number"] and not 0 <= value < math.inf:
         raise ResultError(f"{where}: '{key}' is {value}; a number here is finite and not negative")
     return value
+
+
+def _numbers(values: Sequence[Any], key: str, where: str) -> Tuple[float, ...]:
+    """The numbers of a list: files of a class have many, so good ones are seen at a glance."""
+    if not (set(map(type, values)) <= _KINDS["number"] and all(0 <= v < math.inf for v in values)):
+        for value in values:
+            _get({key: value}, key, "number", where)
+    return tuple(values)
 
 
 def _limit(record: Optional[Dict[str, Any]], where: str) -> Optional[Limit]:
@@ -221,8 +228,7 @@ def _row(record: Any, where: str) -> Row:
         study=get("study", "text"), version=get("version", "text"), title=get("title", "text"),
         role=get("role", "text"), type=get("type", "text"), input=get("input", "text"),
         size={name: _get(size, name, "number", where) for name in size},
-        seconds=tuple(_get({"seconds": value}, "seconds", "number", where)
-                      for value in get("seconds", "list")),
+        seconds=_numbers(get("seconds", "list"), "seconds", where),
         median_s=get("median_s", "number?"), q1_s=get("q1_s", "number?"),
         q3_s=get("q3_s", "number?"), rate=_get(rate, "value", "number?", where),
         unit=_get(rate, "unit", "text", where), bytes=get("bytes", "number?"),
@@ -233,8 +239,8 @@ def _row(record: Any, where: str) -> Row:
         launch=_get({"launch": None, **record}, "launch", "object?", where) or {},
         **{key: _get({key: None, **record}, key, "text?", where)
            for key in ("file", "code", "behind", "mode")},
-        instantiations=tuple(_get({"instantiations_s": value}, "instantiations_s", "number", where)
-                             for value in record.get("instantiations_s") or ()),
+        instantiations=_numbers(_get({"instantiations_s": None, **record}, "instantiations_s",
+                                     "list?", where) or (), "instantiations_s", where),
         model=_get({"model": None, **record}, "model", "object?", where),
         findings=tuple(_get(finding, "kind", "text", where)
                        for finding in record.get("findings") or () if isinstance(finding, dict)))
