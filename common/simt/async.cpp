@@ -89,6 +89,7 @@ struct Record {
   std::uint32_t time = 0;    ///< of that block, when its thread `rank` initialised it
   unsigned rank = 0;
   ProgramCounter site = 0;
+  bool raced = false;  ///< somebody used it before that was known to him
   std::vector<Copy> copies;
 };
 thread_local std::unordered_map<const std::uint64_t*, Record> records;
@@ -126,6 +127,18 @@ Record& record_of(const std::uint64_t* barrier, ProgramCounter site) {
   Record& record = records[barrier];
   if (record.serial != serial) {
     fail("uninitialised", "uses a barrier that nobody has initialised", site);
+  }
+  const Thread& thread = *current_thread;
+  ProgramCounter loaded_at = 0;
+  if (checking && thread.block->serial == serial && thread.rank != record.rank && !record.raced &&
+      record.time >= thread.block->barrier_time &&
+      order_known(thread, serial, record.time, record.rank, &loaded_at) != Ordered::yes) {
+    record.raced = true;
+    find("race", *thread.block->grid,
+         name_of(thread) + " uses at " + source_line(site).text() +
+             " the barrier that another thread initialises at " + source_line(record.site).text() +
+             ", and nothing orders the two",
+         record.site, site);
   }
   return record;
 }
@@ -170,6 +183,24 @@ ProgramCounter caller(const void* address) {
   return current_thread == nullptr ? 0 : counter_of(address);
 }
 
+/// A test that failed. If that is all that the threads of the gang have done for very many rounds,
+/// nobody is left who could end the phase: no need to wait for SIMT_TIMEOUT.
+void note_idle(const std::uint64_t* barrier) {
+  Thread& thread = *current_thread;
+  Gang& gang = *thread.block->gang;
+  constexpr std::uint64_t many = 1000;
+  const std::uint64_t now = gang.worker->progress.load(std::memory_order_relaxed) + 1;
+  if (gang.idle_since != now) gang.idle_since = now, gang.idle_tests = 0;
+  thread.tested_at = owner_of(barrier) != nullptr ? now : 0;  // elsewhere, others may arrive
+  if (++gang.idle_tests < many * gang.live) return;
+  gang.idle_tests = 0;
+  for (const Thread& other : gang.threads) {
+    if (other.state != Thread::done && other.runnable() && other.tested_at != now) return;
+  }
+  report_deadlock(gang);
+  abandon(*gang.grid, error_timeout);
+}
+
 /// Takes those copies out of the list for which `wanted` holds, and lands them.
 template <class F>
 std::int64_t land_if(std::vector<Copy>& copies, F wanted) {
@@ -194,6 +225,7 @@ void mbarrier_init(std::uint64_t* barrier, unsigned count) {
     record.time = current_thread->block->time;
     record.rank = current_thread->rank;
     record.site = caller(__builtin_return_address(0));
+    record.raced = false;
     record.copies.clear();
   }
   State state{};
@@ -220,6 +252,7 @@ std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count, std::int64
       fail("barrier", "arrives at a barrier more often than its phase expects", site);
     }
     release(barrier);
+    move_on(*current_thread->block->gang);
   }
   const std::uint64_t old = update(barrier, [=](State& state) {
     state.bytes += bytes;
@@ -228,7 +261,6 @@ std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count, std::int64
   });
   if (load(barrier).parity != state_of(old).parity && record != nullptr) {
     for (Copy& copy : record->copies) copy.ready = copy.ready || !copy.counted;
-    move_on(*current_thread->block->gang);
   }
   return old;
 }
@@ -258,7 +290,10 @@ bool mbarrier_test(std::uint64_t* barrier, bool parity) {
       for (Copy& copy : record.copies) copy.ready = true;
     }
   }
-  if (state.parity == parity) return false;
+  if (state.parity == parity) {
+    note_idle(barrier);
+    return false;
+  }
   acquire(barrier);
   if (!record.copies.empty() &&
       land_if(record.copies, [](const Copy& copy) { return copy.ready; }) > 0) {
@@ -287,6 +322,32 @@ void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size
   if (tracing) trace_copy(to, from, bytes, site);
   record.copies.push_back({to, from, bytes, site, counted, false, counted});
   release(barrier);  // whoever lands the copy reads what this thread has written
+}
+
+void mbarrier_copy_piece(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
+                         const void* pc) {
+  if (current_thread == nullptr) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const ProgramCounter site = caller(pc);
+  Record& record = record_of(barrier, site);
+  count_copy(to, from, bytes, site);
+  record.copies.push_back({to, from, bytes, site, false, false, false});
+  release(barrier);
+}
+
+void mbarrier_take_copies(std::uint64_t* barrier) {
+  const ProgramCounter site = caller(__builtin_return_address(0));
+  Record& record = record_of(barrier, site);
+  for (const auto& group : current_thread->copies) {
+    for (const Thread::Copy& copy : group) {
+      count_copy(copy.to, copy.from, copy.bytes, site);
+      record.copies.push_back({copy.to, copy.from, copy.bytes, site, false, false, false});
+    }
+  }
+  current_thread->copies.clear();
+  release(barrier);
 }
 
 void mbarrier_store(std::uint64_t* barrier, void* to, const void* value, std::size_t bytes) {

@@ -27,6 +27,13 @@ unsigned mbarrier_pending(std::uint64_t token);  ///< arrivals that were missing
 /// mbarrier_expect() speaks of; otherwise it just lands before a wait for the phase ends.
 void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
                    bool counted);
+/// The same by the running thread's own instruction (LDGSTS) of 4, 8 or 16 bytes, not by the copy
+/// engine: the counters see it. `pc`: a return address into the kernel.
+void mbarrier_copy_piece(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
+                         const void* pc);
+/// The copies that the running thread began and nobody has waited for belong to the barrier's
+/// current phase (cp.async.mbarrier.arrive). Arrives not.
+void mbarrier_take_copies(std::uint64_t* barrier);
 
 /// A value that a thread stores into any block of its cluster (st.async): its bytes count at the
 /// barrier, which lies beside it. Lands at once.

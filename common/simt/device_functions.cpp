@@ -1,5 +1,5 @@
 /// \file
-/// The parts of the device side (include/device_functions.h) that need no engine.
+/// The parts of the device side (include/device_functions.h) that need little of the engine.
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cuda_runtime.h"
+#include "engine.hpp"
 #include "memory.hpp"
 
 namespace simt {
@@ -123,6 +124,9 @@ void reduce_max_signed(WarpCall& call) {
 }  // namespace simt
 
 long long clock64() {
+  if (simt::current_thread != nullptr) {  // it may have waited long enough, and go on
+    simt::current_thread->block->gang->idle_tests = 0;
+  }
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();

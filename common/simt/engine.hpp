@@ -74,9 +74,10 @@ struct alignas(64) Thread {
   std::vector<Suspect> suspects;
   Turns turns;
   ProxyFence proxy_fence;
-  std::uint64_t result = 0;  ///< of its last warp call
-  const char* calls = "";    ///< the warp function it waits in
-  bool in_loop = false;      ///< its atomic is one that GPUs do by compare-and-swap
+  std::uint64_t result = 0;     ///< of its last warp call
+  const char* calls = "";       ///< the warp function it waits in
+  std::uint64_t tested_at = 0;  ///< the progress + 1 at which a memory barrier kept it waiting
+  bool in_loop = false;         ///< its atomic is one that GPUs do by compare-and-swap
   std::uint32_t cluster_ticket = 0;
   unsigned polls = 0;
   std::uint32_t fenced = 0;        ///< block time of its last fence for all, 0: none
@@ -159,8 +160,9 @@ struct Gang {
   std::vector<Thread*> order;                ///< in which they run; the first few again at the end
   std::size_t cursor = 0;
   unsigned live = 0;
-  Meeting meeting;  ///< all of them
-  MetBlocks knows;  ///< by the last barrier of all
+  Meeting meeting;                               ///< all of them
+  MetBlocks knows;                               ///< by the last barrier of all
+  std::uint64_t idle_since = 0, idle_tests = 0;  ///< of memory barriers, since that progress + 1
 
   Thread* pick();
 };
@@ -270,6 +272,8 @@ void set_up_checks();
 enum class Strength : std::uint8_t { plain, is_volatile, atomic, copied };
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                   Strength strength, ProgramCounter pc);
+/// Counts a copy that the running thread starts (LDGSTS); who waits for it has it checked.
+void count_copy(const void* to, const void* from, std::size_t bytes, ProgramCounter pc);
 // ---- check_address.cpp ----
 
 const char* does(Access kind);  ///< "reads", "writes", "updates"

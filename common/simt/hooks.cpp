@@ -19,7 +19,19 @@ Event::Kind event_of(Access kind, const Thread& thread) {
   return thread.in_loop ? Event::atomic_loop : Event::atomic;
 }
 
-/// `piece`: how many bytes a GPU moves at once.
+/// For the counters, if they are asked for. `piece`: how many bytes a GPU moves at once.
+__attribute__((always_inline)) inline void count(Thread& thread, std::uintptr_t address,
+                                                 std::size_t bytes, Access kind, std::size_t piece,
+                                                 ProgramCounter pc) {
+  std::size_t word = 0;
+  if (!counting || !word_of(address, &word)) return;
+  const bool shared = is_window(address);
+  for (std::size_t k = 0; k < bytes; k += piece) {
+    record(thread,
+           {pc, event_of(kind, thread), shared, static_cast<std::uint16_t>(piece), address + k});
+  }
+}
+
 __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std::size_t bytes,
                                                      Access kind, Strength strength,
                                                      std::size_t piece,
@@ -33,13 +45,7 @@ __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std
   const ProgramCounter pc = counter_of(return_address);
   thread->site = pc;
   if (checking) check_access(*thread, address, bytes, kind, strength, pc);
-  std::size_t word = 0;
-  if (!counting || !word_of(address, &word)) return;
-  const bool shared = is_window(address);
-  for (std::size_t k = 0; k < bytes; k += piece) {
-    record(*thread,
-           {pc, event_of(kind, *thread), shared, static_cast<std::uint16_t>(piece), address + k});
-  }
+  count(*thread, address, bytes, kind, piece, pc);
 }
 
 /// Alignments of the program's structures, as bits, by size.
@@ -129,6 +135,12 @@ void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc)
 void observe_range(const void* address, std::size_t bytes, Access kind,
                    const void* return_address) {
   in_pieces(const_cast<void*>(address), bytes, kind, return_address);
+}
+
+void count_copy(const void* to, const void* from, std::size_t bytes, ProgramCounter pc) {
+  Thread& thread = *current_thread;
+  count(thread, reinterpret_cast<std::uintptr_t>(from), bytes, Access::load, bytes, pc);
+  count(thread, reinterpret_cast<std::uintptr_t>(to), bytes, Access::store, bytes, pc);
 }
 
 void access(const volatile void* address, std::size_t size, Access kind, const void* pc,

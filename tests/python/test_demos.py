@@ -19,7 +19,7 @@ BIN = Path(os.environ.get("COURSE_BIN", "nowhere"))
 ON_CPU = os.environ.get("COURSE_BACKEND") == "cpu"
 FOUND = 66  # exit code of a program in which the CPU backend found a mistake
 CHECK = re.compile(r"/// Ends the program if a CUDA call.*?#define CHECK\(call\)[^\n]*", re.DOTALL)
-STANDARD = re.compile(r"<(c?[a-z_]+|cuda/atomic|sys/wait\.h|unistd\.h|cooperative_groups(/reduce)?\.h)>")
+STANDARD = re.compile(r"<(c?[a-z_]+|cuda/(atomic|barrier)|cuda_pipeline\.h|sys/wait\.h|unistd\.h|cooperative_groups(/reduce)?\.h)>")
 
 
 def demos() -> List[Path]:

@@ -4,7 +4,8 @@
 
 #include <cstddef>
 
-#include "../simt.hpp"
+#include "../async.hpp"
+#include "cuda_awbarrier_primitives.h"
 
 /// Copies 4, 8 or 16 bytes; the last `zeros` of them are zeros instead.
 SIMT_INLINE void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes,
@@ -17,4 +18,9 @@ SIMT_INLINE void __pipeline_memcpy_async(void* to, const void* from, std::size_t
 SIMT_INLINE void __pipeline_commit() { simt::async_commit(); }
 SIMT_INLINE void __pipeline_wait_prior(std::size_t groups) {
   simt::async_wait(static_cast<unsigned>(groups));
+}
+/// The barrier's current phase ends only when what this thread has begun to copy is there. Does not
+/// count as an arrival.
+SIMT_INLINE void __pipeline_arrive_on(__mbarrier_t* barrier) {
+  simt::mbarrier_take_copies(barrier);
 }
