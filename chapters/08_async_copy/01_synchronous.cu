@@ -1,8 +1,8 @@
 // Idea: a block takes one tile after the other: load its halo, its centre and the other halo into
-//   shared memory, wait for all, compute, wait for all.
-// Predicts: a tile takes as long as its steps one after the other: three loads through registers,
-//   each stored before the next if the compiler keeps their order; two barriers. Only other blocks
-//   of the SM use the memory meanwhile.
+//   shared memory, wait for all, compute, wait for all. Two blocks per SM.
+// Predicts: a tile takes as long as its steps one after the other: loads through registers, each
+//   stored before the next if the compiler keeps their order; two barriers. 8 KiB per SM on their
+//   way at most, and most of the time less: far below what memory could do.
 // Still wrong: a thread waits for its load only to store what came. Next: 02.
 #include <cuda_runtime.h>
 
@@ -37,20 +37,24 @@ __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
   }
 }
 
+/// The filter with per_sm blocks per SM, otherwise like apply(). \returns cudaErrorInvalidValue for
+/// none, too.
+cudaError_t apply_with_blocks(const float* in, float* out, std::int64_t n, int per_sm,
+                              cudaStream_t stream) {
+  if (!filter::is_valid(in, out, n)) return cudaErrorInvalidValue;
+  if (n == 0) return cudaSuccess;
+  unsigned blocks = 0;
+  const cudaError_t error = filter::count_blocks(n, per_sm, &blocks);
+  if (error != cudaSuccess) return error;
+  filter_tiles<<<blocks, filter::block_size, 0, stream>>>(in, out, n);
+  return cudaGetLastError();
+}
+
 /// out[i] = sum of (9 - |k|) in[i + k] for |k| <= 8; in is zero outside of its n floats. Device
 /// pointers, multiples of 16 bytes; out must not overlap in. \returns cudaErrorInvalidValue for
 /// what filter::is_valid() refuses, or the error of the launch.
 cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
-  if (!filter::is_valid(in, out, n)) return cudaErrorInvalidValue;
-  if (n == 0) return cudaSuccess;
-  int per_sm = 0;
-  unsigned blocks = 0;
-  cudaError_t error =
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, filter_tiles, filter::block_size, 0);
-  if (error == cudaSuccess) error = filter::count_blocks(n, per_sm, &blocks);
-  if (error != cudaSuccess) return error;
-  filter_tiles<<<blocks, filter::block_size, 0, stream>>>(in, out, n);
-  return cudaGetLastError();
+  return apply_with_blocks(in, out, n, filter::blocks_per_sm, stream);
 }
 
 }  // namespace synchronous

@@ -1,9 +1,7 @@
-// Idea: a barrier in shared memory, in two halves: arrive, do something else, wait. The copy
-// belongs
-//   to the barrier: its phase ends when all threads have arrived and the bytes are there.
-// Predicts: the results of one tile are stored while the next one comes. On Hopper the library
-// hands
-//   the whole tile to the copy engine: one instruction of one thread instead of one per thread.
+// Idea: a barrier in shared memory, in two halves: arrive, do something else, wait. The copy is the
+//   barrier's: its phase ends when all threads have arrived and the bytes are there.
+// Predicts: the results of one tile are stored while the next one comes. On Hopper the library has
+//   the copy engine fetch a whole tile: one instruction of one thread instead of one per thread.
 // Still wrong: one buffer. A copy begins only when the tile before has been read. Next: 04.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
@@ -75,11 +73,8 @@ __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
 cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   if (!filter::is_valid(in, out, n)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
-  int per_sm = 0;
   unsigned blocks = 0;
-  cudaError_t error =
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, filter_tiles, filter::block_size, 0);
-  if (error == cudaSuccess) error = filter::count_blocks(n, per_sm, &blocks);
+  const cudaError_t error = filter::count_blocks(n, filter::blocks_per_sm, &blocks);
   if (error != cudaSuccess) return error;
   filter_tiles<<<blocks, filter::block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();

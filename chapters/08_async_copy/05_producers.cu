@@ -1,9 +1,7 @@
-// Idea: one warp produces, it does nothing but begin copies; the others consume. The pipeline is
-// told
-//   who does what.
+// Idea: one warp produces: it does nothing but begin copies; the others consume. The pipeline is
+//   told who does what.
 // Predicts: whoever computes issues no copies, and the producer runs ahead as far as there are
-//   stages. Roles by threads instead (every ninth one) cost every warp both ways, one after the
-//   other.
+//   stages. Roles by threads instead (every ninth one) cost every warp both ways.
 // Still wrong: a pipeline object, and no way to see what it does. Next: 06.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
@@ -79,11 +77,8 @@ template <bool by_warps>
 cudaError_t launch(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   if (!filter::is_valid(in, out, n)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
-  int per_sm = 0;
   unsigned blocks = 0;
-  cudaError_t error =
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, filter_tiles<by_warps>, threads, 0);
-  if (error == cudaSuccess) error = filter::count_blocks(n, per_sm, &blocks);
+  const cudaError_t error = filter::count_blocks(n, filter::blocks_per_sm, &blocks);
   if (error != cudaSuccess) return error;
   filter_tiles<by_warps><<<blocks, threads, 0, stream>>>(in, out, n);
   return cudaGetLastError();

@@ -1,6 +1,5 @@
 // Idea: 05 taken apart. Two buffers, two barriers for each: "filled" and "empty". The producing
-// warp
-//   waits for empty, copies through its registers, arrives at filled; the others the reverse.
+//   warp waits for empty, copies through its registers, arrives at filled; the others the reverse.
 // Predicts: the same overlap with ordinary loads: a warp that does nothing else may wait for them.
 //   Nine loads per lane are on their way at once: 4 KiB per producer, at 36 registers per lane.
 // Still wrong: the producer's loads pass through registers again. Next: 07.
@@ -77,11 +76,8 @@ __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
 cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   if (!filter::is_valid(in, out, n)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
-  int per_sm = 0;
   unsigned blocks = 0;
-  cudaError_t error =
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, filter_tiles, threads, 0);
-  if (error == cudaSuccess) error = filter::count_blocks(n, per_sm, &blocks);
+  const cudaError_t error = filter::count_blocks(n, filter::blocks_per_sm, &blocks);
   if (error != cudaSuccess) return error;
   filter_tiles<<<blocks, threads, 0, stream>>>(in, out, n);
   return cudaGetLastError();

@@ -1,6 +1,5 @@
-// Idea: no pipeline object. Each thread counts its own copies in groups: begin, commit, wait for
-// all
-//   but the last few; a block's barrier says that all threads have waited.
+// Idea: no pipeline object. Each thread counts its own copies in groups: begin, commit, wait until
+//   all but the last few are there; a block's barrier says that all threads have waited.
 // Predicts: the same copies as 04 with fewer instructions around them: no barrier in shared memory,
 //   no phases. Two __syncthreads() per tile instead.
 // Still wrong: who waits for its own copies and then for all threads waits twice. Next: 08.
@@ -59,34 +58,31 @@ __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
 }
 
 /// The launch, for one number of stages.
-
 template <int stages>
-cudaError_t filter_in_stages(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
+cudaError_t filter_in_stages(const float* in, float* out, std::int64_t n, int per_sm,
+                             cudaStream_t stream) {
   if (!filter::is_valid(in, out, n)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
-  int per_sm = 0;
   unsigned blocks = 0;
-  cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, filter_tiles<stages>,
-                                                                    filter::block_size, 0);
-  if (error == cudaSuccess) error = filter::count_blocks(n, per_sm, &blocks);
+  const cudaError_t error = filter::count_blocks(n, per_sm, &blocks);
   if (error != cudaSuccess) return error;
   filter_tiles<stages><<<blocks, filter::block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
 
-/// The filter with 1 to 4 stages. Otherwise like apply(). \returns cudaErrorInvalidValue for
-/// another number of stages, too.
-cudaError_t apply_staged(const float* in, float* out, std::int64_t n, int stages,
+/// The filter with 1 to 4 stages and per_sm blocks per SM, otherwise like apply(). \returns
+/// cudaErrorInvalidValue for another number of stages, or none of blocks, too.
+cudaError_t apply_staged(const float* in, float* out, std::int64_t n, int stages, int per_sm,
                          cudaStream_t stream) {
   switch (stages) {
     case 1:
-      return filter_in_stages<1>(in, out, n, stream);
+      return filter_in_stages<1>(in, out, n, per_sm, stream);
     case 2:
-      return filter_in_stages<2>(in, out, n, stream);
+      return filter_in_stages<2>(in, out, n, per_sm, stream);
     case 3:
-      return filter_in_stages<3>(in, out, n, stream);
+      return filter_in_stages<3>(in, out, n, per_sm, stream);
     case 4:
-      return filter_in_stages<4>(in, out, n, stream);
+      return filter_in_stages<4>(in, out, n, per_sm, stream);
     default:
       return cudaErrorInvalidValue;
   }
@@ -96,7 +92,7 @@ cudaError_t apply_staged(const float* in, float* out, std::int64_t n, int stages
 /// pointers, multiples of 16 bytes; out must not overlap in. \returns cudaErrorInvalidValue for
 /// what filter::is_valid() refuses, or the error of the launch.
 cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
-  return filter_in_stages<2>(in, out, n, stream);
+  return filter_in_stages<2>(in, out, n, filter::blocks_per_sm, stream);
 }
 
 }  // namespace primitives

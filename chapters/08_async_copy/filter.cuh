@@ -12,10 +12,11 @@ namespace filter {
 constexpr int block_size = 256;  // groups in a tile: each thread computes one
 constexpr int halo = 2;          // groups beside a tile on each side: the filter reaches 8 floats
 constexpr int tile_size = halo + block_size + halo;
+constexpr int blocks_per_sm = 2;  // a quarter of the threads that an SM could hold
 
-/// Has the array of n floats all four of this group?
+/// Has the array of n floats all four of this group? (A negative one is too large without a sign.)
 __device__ inline bool is_whole(std::int64_t group, std::int64_t n) {
-  return group >= 0 && 4 * group + 3 < n;
+  return static_cast<std::uint64_t>(group) < static_cast<std::uint64_t>(n / 4);
 }
 
 /// Floats 4 group to 4 group + 3 of an array of n; zero where it has none.
@@ -72,9 +73,11 @@ inline bool is_valid(const float* in, const float* out, std::int64_t n) {
          reinterpret_cast<std::uintptr_t>(out) % 16 == 0;
 }
 
-/// As many blocks as the GPU holds at once if an SM holds per_sm of them, but no more than tiles:
-/// each takes one tile after the other. \returns the error of asking for the GPU.
+/// per_sm blocks for each SM of the GPU, but no more than tiles: each takes one tile after the
+/// other. \returns cudaErrorInvalidValue if per_sm is not positive, or the error of asking for the
+/// GPU.
 inline cudaError_t count_blocks(std::int64_t n, int per_sm, unsigned* blocks) {
+  if (per_sm < 1) return cudaErrorInvalidValue;
   int device = 0, sms = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess) {

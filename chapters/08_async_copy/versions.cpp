@@ -6,10 +6,12 @@
 using namespace course;
 
 COURSE_LAUNCHERS(Filter, (apply), synchronous, group_copy, barrier_copy, staged, producers,
-                 four_barriers, primitives, mbarrier);
+                 four_barriers, primitives, mbarrier, short_blocks);
 COURSE_LAUNCHERS(Filter, (apply_by_threads), producers);
+COURSE_LAUNCHERS(FilterWithBlocks, (apply_with_blocks), synchronous);
 COURSE_LAUNCHERS(FilterStaged, (apply_staged), staged, primitives, mbarrier);
-COURSE_LAUNCHERS(Filter, (synchronous, unstaged, two_stages), one_float);
+COURSE_LAUNCHERS(Halo<float>, (synchronous, unstaged, two_stages, three_stages), halo_study);
+COURSE_LAUNCHERS(Halo<double>, (synchronous, unstaged, two_stages, three_stages), halo_study);
 COURSE_LAUNCHERS(Work, (copy), work_study);
 COURSE_LAUNCHERS(CopyPieces, (copy), pieces_study);
 
@@ -52,6 +54,9 @@ Study sequence() {
       filter_row("06_four_barriers", "two buffers, four barriers", four_barriers::apply),
       filter_row("07_primitives", "commit and wait_prior", primitives::apply),
       filter_row("08_mbarrier", "copies arrive at an mbarrier", mbarrier::apply),
+      row("09_short_blocks", "blocks that end, as many as fit", short_blocks::apply)
+          .up_to(4096 * std::int64_t{INT32_MAX})
+          .aligned(16),
       bulk_copy_row(),
   };
   study.sizes = {Size{{{"n", std::int64_t{1} << 28}}}};
@@ -60,8 +65,8 @@ Study sequence() {
 }
 
 Study size_sweep() {
-  return at_sizes(sequence(), "size", "Rate over size, L2 cold", "01,03,04,07,08,92",
-                  powers_of_two({12, 14, 16, 18, 20, 22, 24, 26, 28, 30}), "n", "floats");
+  return at_sizes(sequence(), "size", "Rate over size, L2 cold", "01,03,04,07,08,09,92",
+                  powers_of_two({12, 16, 20, 22, 24, 26, 28, 30}), "n", "floats");
 }
 
 Study roles() {
@@ -85,7 +90,7 @@ Study roles() {
 Study stages() {
   Study study{"stages", "One to four stages", Type::f32, make_problem<FilterProblem>()};
   const auto staged_row = [](const char* id, const char* title, FilterStaged* apply) {
-    return row(id, title, apply, {"n", "stages"}).up_to(any_n).aligned(16);
+    return row(id, title, apply, {"n", "stages", "per_sm"}).up_to(any_n).aligned(16);
   };
   study.versions = {
       staged_row("04_pipeline", "cuda::pipeline", staged::apply_staged),
@@ -93,9 +98,9 @@ Study stages() {
       staged_row("08_mbarrier", "copies arrive at an mbarrier", mbarrier::apply_staged),
   };
   for (const int s : {1, 2, 3, 4}) {
-    study.sizes.push_back(Size{{{"n", std::int64_t{1} << 28}, {"stages", s}}});
+    study.sizes.push_back(Size{{{"n", std::int64_t{1} << 28}, {"stages", s}, {"per_sm", 2}}});
     for (const std::int64_t n : {0, 5, 1033, 20483, 70001}) {
-      study.test_sizes.push_back(Size{{{"n", n}, {"stages", s}}});
+      study.test_sizes.push_back(Size{{{"n", n}, {"stages", s}, {"per_sm", 2}}});
     }
   }
   study.axis = "stages";
@@ -104,19 +109,50 @@ Study stages() {
   return study;
 }
 
-Study conditional_loads() {
-  Study study{"one_float", "One float per thread and load, in conditional code", Type::f32,
-              make_problem<FilterProblem>()};
-  const auto one_row = [](const char* id, const char* title, Filter* apply) {
-    return row(id, title, apply).in_file("studies/one_float").up_to(any_n);
+/// Blocks per SM in place of stages: the other way to have more on its way.
+Study blocks() {
+  Study study{"blocks", "Blocks per SM", Type::f32, make_problem<FilterProblem>()};
+  study.versions = {
+      row("01_synchronous", "synchronous", synchronous::apply_with_blocks, {"n", "per_sm"})
+          .up_to(any_n)
+          .aligned(16),
+      row("07_primitives", "two stages", primitives::apply_staged, {"n", "stages", "per_sm"})
+          .up_to(any_n)
+          .aligned(16),
+  };
+  for (const int per_sm : {1, 2, 3, 4, 6, 8}) {
+    study.sizes.push_back(Size{{{"n", std::int64_t{1} << 28}, {"stages", 2}, {"per_sm", per_sm}}});
+  }
+  study.test_sizes = {Size{{{"n", 1033}, {"stages", 2}, {"per_sm", 1}}},
+                      Size{{{"n", 20483}, {"stages", 2}, {"per_sm", 1}}},
+                      Size{{{"n", 70001}, {"stages", 2}, {"per_sm", 8}}}};
+  study.axis = "per_sm";
+  study.axis_label = "blocks of 256 threads per SM";
+  study.log_axis = false;
+  return study;
+}
+
+template <class T>
+Study halo(const char* id, const char* title, Type type) {
+  Study study{id, title, type, make_problem<ThreePoints<T>>()};
+  const auto halo_row = [](const char* id, const char* title, Halo<T>* apply) {
+    return row(id, title, apply, {"n", "block"}).in_file("studies/halo").up_to(1 << 30);
   };
   study.versions = {
-      one_row("synchronous", "through registers", one_float::synchronous),
-      one_row("unstaged", "asynchronous, one buffer", one_float::unstaged),
-      one_row("two_stages", "asynchronous, two buffers", one_float::two_stages),
+      halo_row("synchronous", "through registers", halo_study::synchronous),
+      halo_row("unstaged", "asynchronous, one buffer", halo_study::unstaged),
+      halo_row("two_stages", "asynchronous, two buffers", halo_study::two_stages),
+      halo_row("three_stages", "asynchronous, three buffers", halo_study::three_stages),
   };
-  study.sizes = {Size{{{"n", std::int64_t{1} << 28}}}};
-  study.test_sizes = sizes_of_n({0, 1, 7, 8, 9, 255, 256, 257, 264, 265, 4099, 20483});
+  for (const int block : {256, 512, 1024}) {
+    study.sizes.push_back(
+        Size{{{"n", (std::int64_t{1} << 30) / std::int64_t{sizeof(T)}}, {"block", block}}});
+    for (const std::int64_t n : {0, 1, 2, 255, 256, 257, 1023, 1025, 2049, 20483}) {
+      study.test_sizes.push_back(Size{{{"n", n}, {"block", block}}});
+    }
+  }
+  study.axis = "block";
+  study.axis_label = "threads per block";
   return study;
 }
 
@@ -127,12 +163,12 @@ Study work() {
                         .in_file("studies/work")
                         .up_to(any_n)
                         .aligned(16)
-                        .sharing(4 * 48 * 1024)};
+                        .sharing(4 * 32 * 1024)};
   const auto size = [](std::int64_t n, int stages, int kib, int steps) {
     return Size{{{"n", n}, {"stages", stages}, {"kib", kib}, {"work", steps}}};
   };
-  for (const int steps : {0, 16, 64, 256}) {
-    for (const int kib : {4, 8, 16, 32, 48}) {
+  for (const int steps : {0, 32, 128}) {
+    for (const int kib : {4, 8, 16, 32}) {
       for (const int s : {1, 2, 3, 4}) study.sizes.push_back(size(1 << 26, s, kib, steps));
     }
   }
@@ -186,6 +222,8 @@ Study offsets() {
 course::Chapter course::chapter() {
   return {"08_async_copy",
           "a filter over an array, copied and computed at the same time",
-          {sequence(), stages(), roles(), conditional_loads(), pieces(), offsets(), work(),
-           size_sweep()}};
+          {sequence(), stages(), blocks(), roles(),
+           halo<float>("halo", "A halo in conditional code, 4 bytes per thread", Type::f32),
+           halo<double>("halo_f64", "A halo in conditional code, 8 bytes per thread", Type::f64),
+           pieces(), offsets(), work(), size_sweep()}};
 }

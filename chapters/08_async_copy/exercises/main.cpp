@@ -19,16 +19,17 @@ int main(int argc, char** argv) {
 #ifndef SIMT  // there a ring of buffers turns only with millions of floats
   sizes.insert(sizes.end(), {5000011, (1 << 24) + 3});
 #endif
-  // On the CPU backend, 8 SMs hold 8 blocks of 256 threads each. 2^20 floats are 16 tiles of 1024
-  // floats for each of the 64 blocks, or 8 of 2048.
-  sizes.push_back(1 << 20);
+  // On the CPU backend, 8 SMs have two blocks each. 2^18 floats are 16 tiles of 1024 floats for
+  // each of the 16 blocks, or 8 of 2048.
+  sizes.push_back(1 << 18);
   exercise.test_sizes = course::sizes_of_n(sizes);
   exercise.size = {{{"n", std::int64_t{1} << 28}}};
   if (exercise.number >= 5) {
     exercise.compared = course::row("07_primitives", "commit and wait_prior", primitives::apply)
                             .up_to(course::any_n)
                             .aligned(16);
-    exercise.least_ratio = 0.98;  // not slower; not measured yet
+    // Measured on an H200: 1.03 and 1.18 times as fast as version 07.
+    exercise.least_ratio = exercise.number == 5 ? 1.01 : 1.10;
     // Exercise 5: one for each of 16 tiles. Exercise 6: two for each of 8. And two before or behind
     // the loop, for answers that need them. Version 07 takes 32.
     exercise.most.barriers_per_block = 18;

@@ -61,11 +61,8 @@ __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
 cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   if (!filter::is_valid(in, out, n)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
-  int per_sm = 0;
   unsigned blocks = 0;
-  cudaError_t error =
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, filter_tiles, filter::block_size, 0);
-  if (error == cudaSuccess) error = filter::count_blocks(n, per_sm, &blocks);
+  const cudaError_t error = filter::count_blocks(n, filter::blocks_per_sm, &blocks);
   if (error != cudaSuccess) return error;
   filter_tiles<<<blocks, filter::block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
