@@ -6,7 +6,7 @@
 using namespace course;
 
 COURSE_LAUNCHERS(Filter, (apply), synchronous, group_copy, barrier_copy, staged, producers,
-                 four_barriers, primitives, mbarrier, short_blocks);
+                 four_barriers, primitives, mbarrier, short_blocks, thread_scope_study);
 COURSE_LAUNCHERS(Filter, (apply_by_threads), producers);
 COURSE_LAUNCHERS(FilterWithBlocks, (apply_with_blocks), synchronous);
 COURSE_LAUNCHERS(FilterStaged, (apply_staged), staged, primitives, mbarrier);
@@ -14,6 +14,7 @@ COURSE_LAUNCHERS(Halo<float>, (synchronous, unstaged, two_stages, three_stages),
 COURSE_LAUNCHERS(Halo<double>, (synchronous, unstaged, two_stages, three_stages), halo_study);
 COURSE_LAUNCHERS(Work, (copy), work_study);
 COURSE_LAUNCHERS(CopyPieces, (copy), pieces_study);
+COURSE_LAUNCHERS(CopyPieces, (by_threads, by_engine), chunks_study);
 
 namespace {
 
@@ -84,6 +85,29 @@ Study roles() {
   };
   study.sizes = {Size{{{"n", std::int64_t{1} << 28}}}};
   study.test_sizes = test_sizes();
+  return study;
+}
+
+/// The pipeline's scopes: who shares one?
+Study scope() {
+  Study study{"scope", "A pipeline of the block, and one of each thread", Type::f32,
+              make_problem<FilterProblem>()};
+  study.versions = {
+      row("block", "state in shared memory", staged::apply)
+          .in_file("04_pipeline")
+          .up_to(any_n)
+          .aligned(16),
+      row("thread", "counted groups, __syncthreads()", thread_scope_study::apply)
+          .in_file("studies/thread_scope")
+          .up_to(any_n)
+          .aligned(16),
+      row("no_pipeline", "the same by hand", primitives::apply)
+          .in_file("07_primitives")
+          .up_to(any_n)
+          .aligned(16),
+  };
+  study.sizes = {Size{{{"n", std::int64_t{1} << 28}}}};
+  study.test_sizes = sizes_of_n({0, 5, 1033, 20483, 70001});
   return study;
 }
 
@@ -199,6 +223,30 @@ Study pieces() {
   return study;
 }
 
+Study chunks() {
+  Study study{"chunks", "Copied by threads and by the engine", Type::f32,
+              make_problem<CopyProblem>()};
+  study.make = [](const Size& size, std::uint64_t seed, Input input) {
+    return std::make_unique<CopyProblem>(size, seed, input);
+  };
+  const auto chunks_row = [](const char* id, const char* title, CopyPieces* copy) {
+    return row(id, title, copy, {"n", "chunk"}).in_file("studies/chunks").up_to(any_n).aligned(16);
+  };
+  study.versions = {
+      chunks_row("by_threads", "16 bytes per thread", chunks_study::by_threads),
+      chunks_row("by_engine", "a chunk at once", chunks_study::by_engine),
+  };
+  for (const int bytes : {512, 1024, 2048, 4096, 8192}) {
+    study.sizes.push_back(Size{{{"n", std::int64_t{1} << 28}, {"chunk", bytes}}});
+    for (const std::int64_t n : {0, 4, 1024, 1028, 20000, 70000}) {
+      study.test_sizes.push_back(Size{{{"n", n}, {"chunk", bytes}}});
+    }
+  }
+  study.axis = "chunk";
+  study.axis_label = "bytes per chunk";
+  return study;
+}
+
 Study offsets() {
   Study study{"offset", "Inputs that begin between multiples of 128 bytes", Type::f32,
               make_problem<OffsetCopy>()};
@@ -222,8 +270,8 @@ Study offsets() {
 course::Chapter course::chapter() {
   return {"08_async_copy",
           "a filter over an array, copied and computed at the same time",
-          {sequence(), stages(), blocks(), roles(),
+          {sequence(), stages(), blocks(), roles(), scope(),
            halo<float>("halo", "A halo in conditional code, 4 bytes per thread", Type::f32),
            halo<double>("halo_f64", "A halo in conditional code, 8 bytes per thread", Type::f64),
-           pieces(), offsets(), work(), size_sweep()}};
+           pieces(), chunks(), offsets(), work(), size_sweep()}};
 }

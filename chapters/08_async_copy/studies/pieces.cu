@@ -1,6 +1,5 @@
 // Study: pieces of 4, 8 and 16 bytes per copy. Those of 16 go past the L1 cache (LDGSTS.BYPASS),
-// the
-//   others through it. And inputs that do not begin at a multiple of 128 bytes.
+//   the others through it. And inputs that do not begin at a multiple of 128 bytes.
 // Predicts: the same bytes in 4 times as many instructions for 4 as for 16.
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>

@@ -257,10 +257,12 @@ def stamped_commit(chapter: Chapter, digest: Optional[str]) -> Optional[str]:
 
 
 def known_commit(chapter: Chapter) -> Optional[str]:
-    """The commit as provenance() gives it; without git that of the stamp, if the sources are its
-    own."""
+    """The commit as provenance() gives it; that of the stamp, if the sources are its own, where git
+    is missing or knows them as changed: files that were copied into another state's folder."""
     commit, digest = provenance(chapter)
-    return commit or stamped_commit(chapter, digest)
+    if commit and not commit.endswith("-dirty"):
+        return commit
+    return stamped_commit(chapter, source_hash(chapter, ask_git=False) if commit else digest) or commit
 
 
 def recordable(chapter: Chapter) -> Tuple[str, str]:
