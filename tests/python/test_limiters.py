@@ -359,6 +359,15 @@ class Profiling(ScriptTest):
         self.assertEqual([(row.version, row.size) for row in limiters.load(file).rows],
                          [("02_copy", "n=2^12")])
 
+    def test_a_side_study_has_a_file_of_its_own(self):
+        self.tool("ncu", FAKE_NCU)
+        self.build()
+        self.profile("1", "--study", "halo")
+        self.assertFalse(self.csv.exists())
+        measured = limiters.load(self.csv.parent / "h200-halo-limiters.csv")
+        self.assertEqual(measured.header["study"], "halo")
+        self.assertTrue(any("--study halo --profile 1" in line for line in self.calls()))
+
     def test_a_version_without_kernels(self):
         self.tool("ncu", FAKE_NCU)
         self.build()
@@ -404,9 +413,13 @@ class Profiling(ScriptTest):
         stamp = self.folder / "stamp"
         stamp.write_text(json.dumps({"commit": "abc1234", "source_hash": {"01_x": "d1"}}))
         with mock.patch.object(chapters, "STAMP", stamp):
-            for known, commit in (((None, "d1"), "abc1234"), ((None, "d2"), None),
-                                  (("def5678-dirty", "d1"), "def5678-dirty")):
-                with mock.patch.object(chapters, "provenance", lambda chapter, known=known: known):
+            for known, copied, commit in (
+                    ((None, "d1"), "", "abc1234"), ((None, "d2"), "", None),
+                    (("def5678", "d9"), "d1", "def5678"),
+                    (("def5678-dirty", "d9"), "d1", "abc1234"),  # copied into another folder
+                    (("def5678-dirty", "d9"), "d2", "def5678-dirty")):
+                with mock.patch.object(chapters, "provenance", lambda chapter: known), \
+                        mock.patch.object(chapters, "source_hash", lambda *_, **__: copied):
                     self.assertEqual(chapters.known_commit(chapters.Chapter("01_x", Path())),
                                      commit)
 

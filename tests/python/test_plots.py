@@ -156,6 +156,26 @@ class Draws(Folder):
         self.assertTrue(any(text.endswith("depth = 7") for text in texts), texts)
         self.assertFalse(any("TB/s" in text or "GB/s" in text for text in texts))
 
+    @needs_matplotlib
+    def test_one_version_at_three_dimensions_is_a_map_of_shares(self):
+        def grid(depths):
+            return [dict(make_row("1_v", 5, size={"a": a, "b": b, "c": c, "n": 7}),
+                         of_limit=0.1 * a + 0.01 * b + 0.001 * c)
+                    for c in depths for a in (1, 2, 3) for b in (4, 5, 6)]
+        self.draw(make_file(grid((0, 70))))
+        texts = self.texts("h200-sequence.svg")
+        for a in (1, 2, 3):
+            for b in (4, 5, 6):
+                for c in (0, 70):
+                    self.assertIn(f"{10 * a + b + 0.1 * c:.0f}", texts)
+        self.assertEqual([text for text in texts if text.startswith("c = ")], ["c = 0", "c = 70"])
+        self.assertIn("The sequence: % of the limit", texts)
+        for rows, found in ((grid((0, 70)), ("a", "b", "c")), (grid((0,)), None),
+                            (grid((0, 70))[1:], None), ([], None),
+                            ([dict(row, of_limit=None) for row in grid((0, 70))], None)):
+            path = self.write(make_file(rows))
+            self.assertEqual(map_plots.panels_of(results.load(path).rows_of("sequence")), found)
+
     def test_what_is_no_map(self):
         def grid(wide, *roles):
             return [make_row(f"{10 * k}_v", 5, role=role, size={"rows": m, "cols": n})

@@ -262,7 +262,9 @@ def known_commit(chapter: Chapter) -> Optional[str]:
     commit, digest = provenance(chapter)
     if commit and not commit.endswith("-dirty"):
         return commit
-    return stamped_commit(chapter, source_hash(chapter, ask_git=False) if commit else digest) or commit
+    if commit and STAMP.exists():
+        digest = source_hash(chapter, ask_git=False)
+    return stamped_commit(chapter, digest) or commit
 
 
 def recordable(chapter: Chapter) -> Tuple[str, str]:

@@ -305,6 +305,9 @@ FIELDS: Dict[str, Tuple[str, Callable[[Limiter], str]]] = {
     "issue": ("issue slots %", lambda row: _percent(row.get("issue_percent"))),
     "lanes": ("lanes of 32", lambda row: _plain(row.get("lanes_per_instruction"), 1)),
     "warp_instructions": ("warp instructions", lambda row: _count(row.get("warp_instructions"))),
+    "millions": ("million warp instructions",
+                 lambda row: _plain(None if row.get("warp_instructions") is None
+                                    else (row.get("warp_instructions") or 0) / 1e6, 0)),
     "shared_wavefronts": ("wavefronts per shared request", lambda row: _plain(row.wavefronts, 2)),
     "warps": ("warps resident %", lambda row: _percent(row.get("warps_percent"))),
     "stall": ("most waited for", most_waited_for),
@@ -313,6 +316,10 @@ FIELDS: Dict[str, Tuple[str, Callable[[Limiter], str]]] = {
     **{f"stall_{group}": (f"{group} %", lambda row, group=group: _share(row, group))
        for group in GROUPS},
 }
+FIELDS.update({f"cycles_{reason}": (f"{words}, cycles",
+                                    lambda row, reason=reason: _plain(row.get(f"stall_{reason}"), 1))
+               for reason, words in (("barrier", "barrier"),
+                                     ("long_scoreboard", "global memory"))})
 STANDARD_FIELDS = ("dram", "issue", "lanes", "shared_wavefronts", "stall")
 
 

@@ -1,5 +1,5 @@
 """Plots of result files: bars of a study, the roofline path, files compared, and what limits each
-version. Rates over a size are in `size_plots`, maps of ratios in `map_plots`, what all share in
+version. Rates over a size are in `size_plots`, maps in `map_plots`, what all share in
 `figures`.
 """
 from __future__ import annotations
@@ -245,6 +245,8 @@ def draw(result: ResultFile, study: Study, stem: Path, formats: Sequence[str],
         figure = size_plots.lines(result, study, axis)
     elif map_plots.grid_of(result.rows_of(study.name)):
         figure = map_plots.ratio_map(result, study)
+    elif map_plots.panels_of(result.rows_of(study.name)):
+        figure = map_plots.share_map(result, study)
     elif size_plots.many_sizes(result.rows_of(study.name)):
         figure = size_plots.grouped(result, study)
     else:
