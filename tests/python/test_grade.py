@@ -44,12 +44,24 @@ class Folder(unittest.TestCase):
 
 class Sources(unittest.TestCase):
     def test_honest_ones_and_our_solutions_are_built(self):
-        texts = list(HONEST.values()) + [
-            file.read_text(encoding="utf-8")
-            for file in ROOT.glob("chapters/*/exercises/**/*.cu")]
-        self.assertGreater(len(texts), 20)
-        for text in texts:
+        for text in HONEST.values():
             self.assertIsNone(submissions.refused_source(text))
+        files = list(ROOT.glob("chapters/*/exercises/**/*.cu"))
+        self.assertGreater(len(files), 20)
+        for file in files:
+            starter = file.parents[file.parent.name == "solution"] / file.name
+            with self.subTest(file=file):
+                self.assertIsNone(submissions.refused_source(
+                    file.read_text(encoding="utf-8"),
+                    submissions.headers_of(starter.read_text(encoding="utf-8"))))
+
+    def test_a_header_that_the_starter_includes(self):
+        starter = '#include <cmath>\n\n#include "filter.cuh"\n'
+        self.assertEqual(submissions.headers_of(starter), ["filter.cuh"])
+        self.assertIsNone(submissions.refused_source(starter, ["filter.cuh"]))
+        for line in ('#include "main.cpp"', '#include "../filter.cuh"', '#include <filter.cuh>',
+                     '#include "filter.cuh" "x"'):
+            self.assertIsNotNone(submissions.refused_source(line + "\n", ["filter.cuh"]), line)
 
     def test_what_is_refused_before_it_is_built(self):
         for name in ("include", "hidden_include", "macro_include", "constructor"):

@@ -217,11 +217,19 @@ def known_solutions(chapter: Chapter, number: int) -> Dict[str, str]:
     return {name: file.read_text(encoding="utf-8") for name, file in files.items() if file}
 
 
-def look_at_sources(found: List[Submission]) -> Dict[int, str]:
+def starter_of(chapter: Chapter, number: int) -> Tuple[str, List[str]]:
+    """The starter's text with those of the chapter's files that it includes, and their names."""
+    text = chapters.exercise(chapter, number).read_text(encoding="utf-8")
+    headers = [name for name in submissions.headers_of(text) if (chapter.path / name).is_file()]
+    return "\n".join([text] + [(chapter.path / name).read_text(encoding="utf-8")
+                               for name in headers]), headers
+
+
+def look_at_sources(found: List[Submission], headers: List[str]) -> Dict[int, str]:
     """Those that are not built, and why."""
     refused: Dict[int, str] = {}
     for index, each in enumerate(found):
-        why = submissions.refused_source(source_of(each))
+        why = submissions.refused_source(source_of(each), headers)
         if why:
             refused[index] = f"refused: {why}"
     return refused
@@ -250,7 +258,7 @@ def compile_all(chapter: Chapter, number: int, choice: Choice, count: int,
     kernels = {index: target_of(chapter, number, index, kernel=True) for index in todo}
     if kernels:
         build_apart(choice, list(kernels.values()))
-    given = submissions.given_by(chapters.exercise(chapter, number).read_text(encoding="utf-8"))
+    given = submissions.given_by(starter_of(chapter, number)[0])
     for index, target in kernels.items():
         file = object_of(choice, target)
         why = submissions.refused_object(file, given) if file else None
@@ -274,7 +282,7 @@ def run(chapter: Chapter, choice: Choice, options: argparse.Namespace) -> int:
     tests = options.tests
     folder = stage(chapter, number, found, tests)
     try:
-        refused = look_at_sources(found)
+        refused = look_at_sources(found, starter_of(chapter, number)[1])
         old = [choice.folder / "bin" / target_of(chapter, number, k) for k in range(len(found))]
         for file in old + list(choice.folder.rglob(f"{chapter.name}_submission_s*.dir/**/*.o")):
             file.unlink() if file.exists() else None  # of an earlier folder of submissions

@@ -1,9 +1,10 @@
 """Submissions of an exercise: found in a folder, and looked at before they are built and run.
 
 A submission is one .cu file whose function is compiled apart from the tests. It may include the
-standard library's and CUDA's headers, define things in namespace exercise, and call what an answer
-needs. What else an object file calls or defines is refused before it runs: the list of what is
-allowed is short, so that a way round the tests is not there rather than forbidden.
+standard library's and CUDA's headers and what its starter includes of the chapter, define things in
+namespace exercise, and call what an answer needs. What else an object file calls or defines is
+refused before it runs: the list of what is allowed is short, so that a way round the tests is not
+there rather than forbidden.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ CALLS = re.compile(
     r"^(_?_?simt\w*|_?simt::.*|simt::.*|__tsan_\w+|__sanitizer_\w+|cu[A-Z]\w*|cuda\w*|__cuda\w*|"
     r"cuda\w*::.*|blockIdx|threadIdx|blockDim|gridDim|warpSize|_Unwind_Resume|__gxx_personality_v0|"
     r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__cxa_\w+|__dso_handle|atexit|memset|memcpy|memmove|"
-    r"printf|puts|putchar|__assert_fail|operator (new|delete).*|"
+    r"printf|puts|putchar|__assert_fail|__trap|operator (new|delete).*|"
     r"(cub|thrust|cooperative_groups|std|__gnu_cxx)::.*|(vtable|typeinfo|VTT) .*|"
     r"a?(sin|cos|tan)h?f?|(a?tan2|sqrt|cbrt|exp2?|expm1|log2?|log10|log1p|pow|fabs?|floor|ceil|"
     r"round|trunc|fmod|fmax|fmin|fma|hypot|erfc?|tgamma|lgamma|ldexp|frexp|rint|l?lrintf?|"
@@ -72,11 +73,19 @@ def label_of(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name)
 
 
-def refused_source(text: str) -> Optional[str]:
-    """Why a source is not built: it takes in other files, or has what no answer needs."""
+def headers_of(starter: str) -> List[str]:
+    """The files of its chapter that a starter includes."""
+    return re.findall(r'^#include "([\w.]+)"', starter, re.M)
+
+
+def refused_source(text: str, headers: Sequence[str] = ()) -> Optional[str]:
+    """Why a source is not built: it takes in other files, or has what no answer needs. `headers`:
+    files of the chapter that it may include."""
     joined = re.sub(r"\\[ \t]*\r?\n", "", text)  # lines that go on
     plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", joined, flags=re.S)
     for line in INCLUDE.findall(plain):
+        if line.strip() in [f'"{name}"' for name in headers]:
+            continue
         if not HEADERS.match(line.strip()) or ".." in line:
             return (f"it includes {line.strip() or 'a file'}: only headers of CUDA and of the "
                     "standard library, in <>")
