@@ -11,6 +11,7 @@
 
 #include "engine.hpp"
 #include "errors.hpp"
+#include "tensor.hpp"
 #include "trace.hpp"
 
 namespace simt {
@@ -24,10 +25,13 @@ struct Copy {
   void* to;
   const void* from;
   std::size_t bytes;
-  ProgramCounter site;  ///< where it was started
-  bool counted;         ///< ends a phase by its bytes
-  bool ready;           ///< not counted: its phase has ended
-  bool bulk;            ///< by the copy engine
+  ProgramCounter site;      ///< where it was started
+  bool counted;             ///< ends a phase by its bytes
+  bool ready;               ///< not counted: its phase has ended
+  bool bulk;                ///< by the copy engine
+  std::uint16_t fill = 0;   ///< without a source: what is written
+  std::size_t element = 0;  ///< of a reduction, with what is done for each
+  void (*combine)(void* to, const void* from) = nullptr;
 };
 
 /// Checked, but not counted: the copy engine moves the data, not the threads.
@@ -35,12 +39,32 @@ void land(const Copy& copy) {
   Thread& thread = *current_thread;
   if (checking) {
     const Strength strength = copy.bulk ? Strength::copied : Strength::plain;
-    check_access(thread, reinterpret_cast<std::uintptr_t>(copy.from), copy.bytes, Access::load,
-                 strength, copy.site);
-    check_access(thread, reinterpret_cast<std::uintptr_t>(copy.to), copy.bytes, Access::store,
-                 strength, copy.site);
+    if (copy.from != nullptr) {
+      check_access(thread, reinterpret_cast<std::uintptr_t>(copy.from), copy.bytes, Access::load,
+                   strength, copy.site);
+    }
+    if (copy.combine != nullptr) {
+      for (std::size_t at = 0; at < copy.bytes; at += copy.element) {
+        check_access(thread, reinterpret_cast<std::uintptr_t>(copy.to) + at, copy.element,
+                     Access::atomic, Strength::atomic, copy.site);
+      }
+    } else {
+      check_access(thread, reinterpret_cast<std::uintptr_t>(copy.to), copy.bytes, Access::store,
+                   strength, copy.site);
+    }
   }
-  std::memcpy(copy.to, copy.from, copy.bytes);
+  if (copy.combine != nullptr) {
+    for (std::size_t at = 0; at < copy.bytes; at += copy.element) {
+      copy.combine(static_cast<char*>(copy.to) + at, static_cast<const char*>(copy.from) + at);
+    }
+  } else if (copy.from != nullptr) {
+    std::memcpy(copy.to, copy.from, copy.bytes);
+  } else {
+    for (std::size_t at = 0; at < copy.bytes; at += sizeof copy.fill) {
+      std::memcpy(static_cast<char*>(copy.to) + at, &copy.fill,
+                  copy.bytes - at < sizeof copy.fill ? 1 : sizeof copy.fill);
+    }
+  }
   move_on(*thread.block->gang);
 }
 
@@ -150,6 +174,15 @@ void check_count(unsigned count, ProgramCounter site) {
   }
 }
 
+/// Does the copy engine see what was written to both sides?
+void check_seen(const void* to, const void* from, std::size_t bytes, ProgramCounter site) {
+  if (!checking) return;
+  if (from != nullptr) {
+    check_copy(*current_thread, reinterpret_cast<std::uintptr_t>(from), bytes, Access::load, site);
+  }
+  check_copy(*current_thread, reinterpret_cast<std::uintptr_t>(to), bytes, Access::store, site);
+}
+
 /// What the copy engine moves: multiples of 16 bytes.
 void check_bulk(const void* to, const void* from, std::size_t bytes, ProgramCounter site) {
   if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes) %
@@ -158,9 +191,7 @@ void check_bulk(const void* to, const void* from, std::size_t bytes, ProgramCoun
     fail("misaligned", "a bulk copy needs addresses and a size that are multiples of 16 bytes",
          site, error_misaligned);
   }
-  if (!checking) return;
-  check_copy(*current_thread, reinterpret_cast<std::uintptr_t>(from), bytes, Access::load, site);
-  check_copy(*current_thread, reinterpret_cast<std::uintptr_t>(to), bytes, Access::store, site);
+  check_seen(to, from, bytes, site);
 }
 
 /// A copy engine sees a barrier only after a fence: one for barriers by who initialised it, or a
@@ -324,6 +355,23 @@ void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size
   release(barrier);  // whoever lands the copy reads what this thread has written
 }
 
+void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
+                 const std::int32_t* coordinates, int rank) {
+  const void* const pc = __builtin_return_address(0);
+  const ProgramCounter site = caller(pc);
+  Record& record = record_of(barrier, site);
+  check_initialised(record, site);
+  for (const TensorPiece& piece : tensor_pieces(map, coordinates, rank, shared, false, pc)) {
+    check_seen(piece.shared, piece.global, piece.bytes, site);
+    if (tracing && piece.global != nullptr) {
+      trace_copy(piece.shared, piece.global, piece.bytes, site);
+    }
+    record.copies.push_back(
+        {piece.shared, piece.global, piece.bytes, site, true, false, true, piece.fill});
+  }
+  release(barrier);  // whoever lands the copy reads what this thread has written
+}
+
 void mbarrier_copy_piece(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
                          const void* pc) {
   if (current_thread == nullptr) {
@@ -422,6 +470,25 @@ void bulk_copy(void* to, const void* from, std::size_t bytes) {
   check_bulk(to, from, bytes, site);
   if (tracing) trace_copy(to, from, bytes, site);
   my_groups().open.push_back({to, from, bytes, site, false, false, true});
+}
+
+void bulk_reduce(void* to, const void* from, std::size_t bytes, std::size_t element,
+                 void (*combine)(void* to, const void* from)) {
+  const ProgramCounter site = caller(__builtin_return_address(0));
+  check_bulk(to, from, bytes, site);
+  my_groups().open.push_back({to, from, bytes, site, false, false, true, 0, element, combine});
+}
+
+void tensor_store(const void* map, const std::int32_t* coordinates, int rank, const void* shared) {
+  const void* const pc = __builtin_return_address(0);
+  const ProgramCounter site = caller(pc);
+  for (const TensorPiece& piece :
+       tensor_pieces(map, coordinates, rank, const_cast<void*>(shared), true, pc)) {
+    if (piece.global == nullptr) continue;
+    check_seen(piece.global, piece.shared, piece.bytes, site);
+    if (tracing) trace_copy(piece.global, piece.shared, piece.bytes, site);
+    my_groups().open.push_back({piece.global, piece.shared, piece.bytes, site, false, false, true});
+  }
 }
 
 void bulk_commit() {

@@ -47,6 +47,10 @@ SIMT_INLINE void mbarrier_wait(std::uint64_t* barrier, bool parity) {
 // ---- Groups of bulk copies of the running thread ----
 
 void bulk_copy(void* to, const void* from, std::size_t bytes);
+/// Adds (or whatever `combine` does) elements of T in shared memory to elements in global memory,
+/// each atomically. combine(void* to, const void* from): one element.
+void bulk_reduce(void* to, const void* from, std::size_t bytes, std::size_t element,
+                 void (*combine)(void* to, const void* from));
 void bulk_commit();
 void bulk_wait(unsigned pending);  ///< lands all but the last `pending` groups
 

@@ -21,6 +21,14 @@ const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();
 
+// ---- The driver's functions ----
+
+cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult* result = nullptr);
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
+                                             unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult* result = nullptr);
+
 // ---- Device ----
 
 cudaError_t cudaDriverGetVersion(int* version);

@@ -39,6 +39,14 @@ using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, v
 #define cudaEventWaitDefault 0x00
 #define cudaEventWaitExternal 0x01
 
+// Functions of the driver
+#define cudaEnableDefault 0x0
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2
+};
+
 // Flags
 #define cudaHostAllocDefault 0x00
 #define cudaHostAllocPortable 0x01

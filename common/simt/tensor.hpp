@@ -1,0 +1,34 @@
+#pragma once
+/// \file
+/// Copies of boxes of an array, as a tensor map describes it, between global and shared memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "simt.hpp"
+
+namespace simt {
+
+/// A part of a box: neighbouring bytes on both sides.
+struct TensorPiece {
+  char* shared;
+  char* global;  ///< nullptr: outside of the array
+  std::size_t bytes;
+  std::uint16_t fill;  ///< what is written in its place, again and again
+};
+
+/// The pieces of the box at these coordinates. Ends the kernel with a finding where the hardware
+/// would (as seen on an H200): a place in shared memory that is no multiple of 128 bytes, no tensor
+/// map, one of another rank, a box that does not begin at a multiple of 16 bytes; a box to be
+/// stored that begins before the array.
+std::vector<TensorPiece> tensor_pieces(const void* map, const std::int32_t* coordinates, int rank,
+                                       void* shared, bool store, const void* pc);
+
+/// From global to shared memory; all bytes of the box are counted at the barrier.
+void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
+                 const std::int32_t* coordinates, int rank);
+/// From shared to global memory, in the thread's next group.
+void tensor_store(const void* map, const std::int32_t* coordinates, int rank, const void* shared);
+
+}  // namespace simt
