@@ -178,6 +178,7 @@ __device__ void add_tiles(Ring<T, rows, stages>& ring, std::int64_t n, int threa
     }
     sum = warp_reduce(sum, lane, 32, op);
     if (lane == 0) stage.sums[warp] = sum;
+    ptx::fence_proxy_async(ptx::space_shared);  // the TMA unit overwrites what this thread has read
     arrive(&stage.added);
   }
 }

@@ -45,6 +45,7 @@ Model model_of(const simt::KernelCount& kernel) {
 
 Model counts_during(const std::function<void()>& launch) {
   simt::take_counts();  // those of earlier launches
+  simt::take_engine_bytes();
   simt::set_counting(true);
   launch();
   simt::set_counting(false);
@@ -65,6 +66,9 @@ Model counts_during(const std::function<void()>& launch) {
     model.exact = model.exact && part.exact;
     model.parts.push_back(part);
   }
+  const simt::EngineBytes engine = simt::take_engine_bytes();
+  model.engine_read = engine.read;
+  model.engine_written = engine.written;
   model.report = simt::table(kernels);
   return model;
 }

@@ -22,6 +22,7 @@ struct Model {
   std::vector<Model> parts;
   Requests global_loads, global_stores, global_atomics;
   Requests shared_loads, shared_stores, shared_atomics;
+  std::uint64_t engine_read = 0, engine_written = 0;  ///< bytes of global memory, by bulk copies
   std::uint64_t warps = 0;
   std::uint64_t barriers = 0;    ///< each warp counts its own
   std::uint64_t warp_steps = 0;  ///< basic blocks that warps executed
