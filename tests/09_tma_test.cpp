@@ -1,6 +1,9 @@
 // Chapter 09: every version on every test size and family of inputs, held to its contract; what is
 // special about this chapter, the rules of tensor maps, comes between the includes and main().
+#include <algorithm>
+#include <cstdlib>
 #include <functional>
+#include <string>
 
 #include "../chapters/09_tma/tensor_map.hpp"
 #include "chapter_test.hpp"
@@ -117,6 +120,30 @@ TEST(TensorMap, CountsAllBytesOfABox) {
   EXPECT_EQ(tensor_map::footprint(d), 8u * 128);
 }
 
+/// initcheck of compute-sanitizer does not see what the copy engine writes to global memory: rows
+/// that store by orders would be found to leave their results uninitialised. The other three tools
+/// test them.
+const char* const stored_by_orders[] = {"02_bulk_store",    "04_tensor_map", "05_fill",
+                                        "06_every_kth_row", "chunk_1k",      "chunk_4k",
+                                        "chunk_16k",        "chunk_64k",     "prefetch"};
+
+course::Chapter tested() {
+  course::Chapter chapter = course::chapter();
+  const char* tool = std::getenv("COURSE_SANITIZE");
+  if (tool == nullptr || std::string(tool) != "initcheck") return chapter;
+  for (const char* id : stored_by_orders) {
+    testing::GTEST_FLAG(filter) += std::string(":*.") + id;  // the filter ends with exceptions
+    for (course::Study& study : chapter.studies) {
+      auto& rows = study.versions;
+      rows.erase(std::remove_if(rows.begin(), rows.end(),
+                                [&](const course::Version& row) { return row.id == id; }),
+                 rows.end());
+    }
+    std::printf("initcheck: without %s, which stores by orders\n", id);
+  }
+  return chapter;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -124,6 +151,6 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   course_test::register_chapter(
       course::chapter(), {course::Input::random, course::Input::integers, course::Input::denormal});
-  course_test::register_contracts(course::chapter());
+  course_test::register_contracts(tested());
   return RUN_ALL_TESTS();
 }

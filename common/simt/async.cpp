@@ -2,8 +2,10 @@
 // cluster or cooperative grid runs on one OS thread, so the tables are thread-local.
 #include "async.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <list>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +13,7 @@
 
 #include "engine.hpp"
 #include "errors.hpp"
+#include "findings.hpp"
 #include "tensor.hpp"
 #include "trace.hpp"
 
@@ -32,33 +35,42 @@ struct Copy {
   std::uint16_t fill = 0;   ///< without a source: what is written
   std::size_t element = 0;  ///< of a reduction, with what is done for each
   void (*combine)(void* to, const void* from) = nullptr;
+  std::shared_ptr<char[]> read = nullptr;  ///< what the source was when it was read; null: not yet
 };
 
-/// Checked, but not counted: the copy engine moves the data, not the threads.
+std::atomic<std::uint64_t> engine_read{0}, engine_written{0};
+
+/// Checked, but not counted by line: the copy engine moves the data, not the threads.
 void land(const Copy& copy) {
   Thread& thread = *current_thread;
+  if (copy.bulk) {
+    if (copy.from != nullptr && !is_window(reinterpret_cast<std::uintptr_t>(copy.from)))
+      engine_read += copy.bytes;
+    if (!is_window(reinterpret_cast<std::uintptr_t>(copy.to))) engine_written += copy.bytes;
+  }
   if (checking) {
     const Strength strength = copy.bulk ? Strength::copied : Strength::plain;
-    if (copy.from != nullptr) {
+    if (copy.from != nullptr && copy.read == nullptr) {
       check_access(thread, reinterpret_cast<std::uintptr_t>(copy.from), copy.bytes, Access::load,
                    strength, copy.site);
     }
     if (copy.combine != nullptr) {
       for (std::size_t at = 0; at < copy.bytes; at += copy.element) {
         check_access(thread, reinterpret_cast<std::uintptr_t>(copy.to) + at, copy.element,
-                     Access::atomic, Strength::atomic, copy.site);
+                     Access::atomic, strength, copy.site);
       }
     } else {
       check_access(thread, reinterpret_cast<std::uintptr_t>(copy.to), copy.bytes, Access::store,
                    strength, copy.site);
     }
   }
+  const void* const from = copy.read != nullptr ? copy.read.get() : copy.from;
   if (copy.combine != nullptr) {
     for (std::size_t at = 0; at < copy.bytes; at += copy.element) {
-      copy.combine(static_cast<char*>(copy.to) + at, static_cast<const char*>(copy.from) + at);
+      copy.combine(static_cast<char*>(copy.to) + at, static_cast<const char*>(from) + at);
     }
-  } else if (copy.from != nullptr) {
-    std::memcpy(copy.to, copy.from, copy.bytes);
+  } else if (from != nullptr) {
+    std::memcpy(copy.to, from, copy.bytes);
   } else {
     for (std::size_t at = 0; at < copy.bytes; at += sizeof copy.fill) {
       std::memcpy(static_cast<char*>(copy.to) + at, &copy.fill,
@@ -247,6 +259,8 @@ std::int64_t land_if(std::vector<Copy>& copies, F wanted) {
 }
 
 }  // namespace
+
+EngineBytes take_engine_bytes() { return {engine_read.exchange(0), engine_written.exchange(0)}; }
 
 void mbarrier_init(std::uint64_t* barrier, unsigned count) {
   if (current_thread != nullptr) {
@@ -479,16 +493,30 @@ void bulk_reduce(void* to, const void* from, std::size_t bytes, std::size_t elem
   my_groups().open.push_back({to, from, bytes, site, false, false, true, 0, element, combine});
 }
 
-void tensor_store(const void* map, const std::int32_t* coordinates, int rank, const void* shared) {
-  const void* const pc = __builtin_return_address(0);
+namespace {
+/// `reduction`: nothing, or what is done with each element.
+void tensor_to_global(const void* map, const std::int32_t* coordinates, int rank,
+                      const void* shared, TensorReduction reduction, const void* pc) {
   const ProgramCounter site = caller(pc);
   for (const TensorPiece& piece :
        tensor_pieces(map, coordinates, rank, const_cast<void*>(shared), true, pc)) {
     if (piece.global == nullptr) continue;
     check_seen(piece.global, piece.shared, piece.bytes, site);
     if (tracing) trace_copy(piece.global, piece.shared, piece.bytes, site);
-    my_groups().open.push_back({piece.global, piece.shared, piece.bytes, site, false, false, true});
+    my_groups().open.push_back({piece.global, piece.shared, piece.bytes, site, false, false, true,
+                                0, reduction.element, reduction.combine});
   }
+}
+}  // namespace
+
+void tensor_store(const void* map, const std::int32_t* coordinates, int rank, const void* shared) {
+  tensor_to_global(map, coordinates, rank, shared, {0, nullptr}, __builtin_return_address(0));
+}
+
+void tensor_reduce(const void* map, const std::int32_t* coordinates, int rank, const void* shared,
+                   Reduction op) {
+  const void* const pc = __builtin_return_address(0);
+  tensor_to_global(map, coordinates, rank, shared, tensor_reduction(map, op, pc), pc);
 }
 
 void bulk_commit() {
@@ -502,6 +530,34 @@ void bulk_wait(unsigned pending) {
     const std::vector<Copy> copies = std::move(groups.closed.front());
     groups.closed.pop_front();
     for (const Copy& copy : copies) land(copy);
+  }
+}
+
+void bulk_wait_read(unsigned pending) {
+  Thread& thread = *current_thread;
+  Groups& groups = my_groups();
+  std::size_t left = groups.closed.size();
+  for (auto group = groups.closed.begin(); left > pending; ++group, --left) {
+    for (Copy& copy : *group) {
+      if (copy.read != nullptr) continue;
+      if (checking) {
+        check_access(thread, reinterpret_cast<std::uintptr_t>(copy.from), copy.bytes, Access::load,
+                     Strength::copied, copy.site);
+      }
+      copy.read = std::shared_ptr<char[]>(new char[copy.bytes]);
+      std::memcpy(copy.read.get(), copy.from, copy.bytes);
+      thread.has_read_copies = true;
+    }
+  }
+  move_on(*thread.block->gang);
+}
+
+void land_read_copies(Thread& thread) {
+  thread.has_read_copies = false;
+  for (const std::vector<Copy>& group : std::exchange(my_groups().closed, {})) {
+    for (const Copy& copy : group) {
+      if (copy.read != nullptr) land(copy);
+    }
   }
 }
 

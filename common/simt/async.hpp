@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "simt.hpp"
 
@@ -47,12 +48,76 @@ SIMT_INLINE void mbarrier_wait(std::uint64_t* barrier, bool parity) {
 // ---- Groups of bulk copies of the running thread ----
 
 void bulk_copy(void* to, const void* from, std::size_t bytes);
-/// Adds (or whatever `combine` does) elements of T in shared memory to elements in global memory,
-/// each atomically. combine(void* to, const void* from): one element.
+
+/// What a reduction does with an element in global memory.
+enum class Reduction : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor };
+
+/// Does CUDA have it for elements of T? Bits count as whole numbers of their size.
+template <class T>
+constexpr bool is_reducible(Reduction op) {
+  constexpr bool whole = std::is_integral_v<T> && sizeof(T) >= 4;
+  constexpr bool small_float = std::is_class_v<T> && sizeof(T) == 2;  // __half, __nv_bfloat16
+  switch (op) {
+    case Reduction::add:
+      return whole || small_float || std::is_floating_point_v<T>;
+    case Reduction::min:
+    case Reduction::max:
+      return whole || small_float;
+    case Reduction::inc:
+    case Reduction::dec:
+      return std::is_same_v<T, std::uint32_t>;
+    default:
+      return whole;
+  }
+}
+
+template <Reduction op, class T>
+T reduced(T a, T b) {
+  static_assert(is_reducible<T>(op), "CUDA has no such bulk reduction");
+  if constexpr (op == Reduction::min) {
+    return b < a ? b : a;
+  } else if constexpr (op == Reduction::max) {
+    return a < b ? b : a;
+  } else if constexpr (op == Reduction::inc) {
+    return a >= b ? 0 : a + 1;
+  } else if constexpr (op == Reduction::dec) {
+    return a == 0 || a > b ? b : a - 1;
+  } else if constexpr (op == Reduction::bit_and) {
+    return a & b;
+  } else if constexpr (op == Reduction::bit_or) {
+    return a | b;
+  } else if constexpr (op == Reduction::bit_xor) {
+    return a ^ b;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<Bits<T>>(a) + static_cast<Bits<T>>(b));  // wraps
+  } else {
+    return a + b;
+  }
+}
+
+/// One element, atomically: other OS threads run other blocks.
+template <Reduction op, class T>
+SIMT_RAW void reduce_one(void* to, const void* from) {
+  T value, old, next;
+  std::memcpy(static_cast<void*>(&value), from, sizeof value);
+  __atomic_load(static_cast<T*>(to), &old, __ATOMIC_RELAXED);
+  do {
+    next = reduced<op>(old, value);
+  } while (!__atomic_compare_exchange(static_cast<T*>(to), &old, &next, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+}
+
+/// Combines elements in global memory with those in shared memory, each by reduce_one().
 void bulk_reduce(void* to, const void* from, std::size_t bytes, std::size_t element,
                  void (*combine)(void* to, const void* from));
+SIMT_INLINE void bulk_reduce_add(float* to, const float* from, std::size_t bytes) {
+  bulk_reduce(to, from, bytes, sizeof(float), reduce_one<Reduction::add, float>);
+}
 void bulk_commit();
 void bulk_wait(unsigned pending);  ///< lands all but the last `pending` groups
+/// Reads what they copy, so that it may be overwritten. They land at bulk_wait(), or when their
+/// thread ends.
+void bulk_wait_read(unsigned pending);
 
 // ---- For cooperative groups ----
 

@@ -121,7 +121,7 @@ std::string why(Verdict verdict, ProgramCounter loaded_at, bool beside_atomics) 
       return "and only this block's own atomic orders the two: make this access atomic, too";
     case Verdict::no_proxy_fence:
       return "by a bulk copy, and no proxy fence lies between: fence_proxy_async() after the "
-             "write, before the barrier";
+             "access, before the barrier";
     default:
       return std::string("and nothing orders the two") +
              (beside_atomics ? ": CUDA calls a plain read beside atomics a race; read by an "
@@ -241,15 +241,15 @@ class Lock {
   Cell* cell_;
 };
 
-bool is_plain(unsigned strength) {
-  return strength == static_cast<unsigned>(Strength::plain) ||
-         strength == static_cast<unsigned>(Strength::copied);
-}
-
-bool is_strong(const Record& record) { return !is_plain(record.strength); }
 bool is_copied(const Record& record) {
   return record.strength == static_cast<unsigned>(Strength::copied);
 }
+/// A copy is, a reduction by the copy engine is not.
+bool is_plain(const Record& record) {
+  return record.strength == static_cast<unsigned>(Strength::plain) ||
+         (is_copied(record) && record.atomic == 0);
+}
+bool is_strong(const Record& record) { return !is_plain(record); }
 
 /// Has this launch only read all bytes of the word, in two blocks at least? No third would be kept.
 bool read_by_two_blocks(const Cell& cell, const Grid& grid) {
@@ -283,7 +283,7 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
     const Ordered order = ordered(before, thread, &loaded_at);
     if (order == Ordered::yes) return Verdict::fine;
     if (shared && !is_alive(*block.gang, before.serial)) return Verdict::fine;
-    if (is_plain(before.strength) || is_plain(now.strength)) {
+    if (is_plain(before) || is_plain(now)) {
       if (order == Ordered::loosely) return Verdict::no_acquire;
       const bool flag = is_strong(before) && saw_all_updates(thread, address);
       return flag ? Verdict::plain_flag : Verdict::race;
@@ -299,7 +299,7 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
     report(thread, address, before, wrote, kind, pc, verdict, loaded_at);
     return true;
   };
-  if (kind != Access::store || !is_plain(now.strength)) {
+  if (kind != Access::store || !is_plain(now)) {
     found(cell.write, true);
   } else if (is_same_instruction(cell.write, thread, pc) && cell.turn == turn) {
     // The hardware lets one lane win.
@@ -316,7 +316,7 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
   }
   only_read[word] = 0;
   if (!found(cell.read[0], false)) found(cell.read[1], false);
-  if (!is_plain(now.strength)) {
+  if (!is_plain(now)) {
     keep(cell.strong_write, now, thread, shared);
     return;
   }
@@ -452,6 +452,14 @@ void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes,
     for (const Record* record : {&cells[word].write, &cells[word].strong_write[0]}) {
       if (passed(*record)) continue;
       report(thread, a, *record, true, kind, pc, Verdict::no_proxy_fence);
+      return;
+    }
+    if (kind == Access::load) continue;
+    // A barrier is no promise that a read is over when the engine overwrites what was read: seen on
+    // an H200 (chapter 09, demos/refill.cu).
+    for (const Record* record : {&cells[word].read[0], &cells[word].read[1]}) {
+      if (record->serial != block.serial || passed(*record)) continue;
+      report(thread, a, *record, false, kind, pc, Verdict::no_proxy_fence);
       return;
     }
   }

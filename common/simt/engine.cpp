@@ -282,6 +282,7 @@ OpenCall& call_for(Thread& thread, Warp& warp, std::uint32_t mask, ProgramCounte
 
 void finish(Thread& thread) {
   observed_thread = nullptr;
+  if (thread.has_read_copies) land_read_copies(thread);
   if (thread.unsettled) settle(thread);
   Block& block = *thread.block;
   Gang& gang = *block.gang;
@@ -353,7 +354,7 @@ void drop_fibers(Worker& worker) {
   for (Thread& thread : worker.gang.threads) {
     thread.events.clear();
     thread.copies.clear();
-    thread.has_copies = false;
+    thread.has_copies = thread.has_read_copies = false;
   }
   for (const auto& block : worker.gang.blocks) {
     for (Warp& warp : block->warps) {

@@ -74,10 +74,11 @@ struct alignas(64) Thread {
   std::vector<Suspect> suspects;
   Turns turns;
   ProxyFence proxy_fence;
-  std::uint64_t result = 0;     ///< of its last warp call
-  const char* calls = "";       ///< the warp function it waits in
-  std::uint64_t tested_at = 0;  ///< the progress + 1 at which a memory barrier kept it waiting
-  bool in_loop = false;         ///< its atomic is one that GPUs do by compare-and-swap
+  std::uint64_t result = 0;      ///< of its last warp call
+  const char* calls = "";        ///< the warp function it waits in
+  std::uint64_t tested_at = 0;   ///< the progress + 1 at which a memory barrier kept it waiting
+  bool in_loop = false;          ///< its atomic is one that GPUs do by compare-and-swap
+  bool has_read_copies = false;  ///< bulk copies that have only read their sources
   std::uint32_t cluster_ticket = 0;
   unsigned polls = 0;
   std::uint32_t fenced = 0;        ///< block time of its last fence for all, 0: none
@@ -240,6 +241,11 @@ void move_on(Gang& gang);
 void step_aside(Thread& thread);
 /// The same for a thread that polls; ends the launch if nothing moves.
 void give_way(Thread& thread);
+
+// ---- async.cpp ----
+
+/// At the end of a thread: its bulk copies that nobody needs to wait for any more.
+void land_read_copies(Thread& thread);
 
 // ---- worker.cpp ----
 

@@ -12,8 +12,8 @@ namespace simt {
 /// CUDA's errors, by number: the engine includes nothing of the runtime's API.
 constexpr int error_invalid_value = 1, error_invalid_configuration = 9, error_launch_depth = 65,
               error_pending_launches = 69, error_invalid_handle = 400, error_illegal_address = 700,
-              error_timeout = 702, error_illegal_instruction = 715, error_misaligned = 716, error_launch_failure = 719,
-              error_cooperative = 720;
+              error_timeout = 702, error_illegal_instruction = 715, error_misaligned = 716,
+              error_launch_failure = 719, error_cooperative = 720;
 
 /// The device that the backend pretends to be.
 struct Limits {

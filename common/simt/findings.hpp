@@ -66,6 +66,12 @@ struct KernelCount {
 };
 std::vector<KernelCount> take_counts();
 
+/// Bytes of global memory that bulk copies read and wrote since the last call.
+struct EngineBytes {
+  std::uint64_t read = 0, written = 0;
+};
+EngineBytes take_engine_bytes();
+
 bool instrumented();         ///< was the kernels' code built with the checks and counters in?
 void set_checking(bool on);  ///< on at the start, unless SIMT_CHECK=0
 void set_counting(bool on);  ///< on at the start if SIMT_COUNT=1

@@ -6,8 +6,10 @@
 
 #include "engine.hpp"
 #include "errors.hpp"
+#include "host.hpp"
 #include "include/cuda.h"
-#include "include/cuda_runtime_api.h"
+#include "include/cuda_bf16.h"
+#include "include/cuda_fp16.h"
 
 namespace simt {
 namespace {
@@ -22,6 +24,7 @@ struct Map {
   std::uint16_t box[most_axes];
   std::uint8_t every[most_axes];
   std::uint8_t rank, element, swizzle, fill;  ///< swizzle: bytes of its rows; 0: none
+  std::uint8_t type;
 };
 static_assert(sizeof(Map) <= sizeof(CUtensorMap));
 
@@ -54,7 +57,108 @@ bool is_whole_number(CUtensorMapDataType type) { return type <= CU_TENSOR_MAP_DA
   abandon(grid, error);
 }
 
+/// The map that the kernel gives; `pc`: of the copy.
+Map map_at(const void* map, ProgramCounter pc) {
+  const auto address = reinterpret_cast<std::uintptr_t>(map);
+  Map m{};
+  if (address % 64 == 0 && address >= 4096 && !is_window(address)) {
+    // A kernel's parameter is a local variable here.
+    if (checking && !is_local(address)) {
+      check_access(*current_thread, address, sizeof(CUtensorMap), Access::load, Strength::plain,
+                   pc);
+    }
+    std::memcpy(&m, map, sizeof m);
+  }
+  if (m.magic != magic) {
+    refuse(
+        "tensor map",
+        "no tensor map lies there: encode one on the host and pass it as const __grid_constant__ "
+        "CUtensorMap",
+        pc, error_illegal_instruction);
+  }
+  return m;
+}
+
+void check_rank(const Map& m, int rank, ProgramCounter pc) {
+  if (m.rank == rank) return;
+  refuse(
+      "tensor map",
+      std::to_string(rank) + " coordinates for a tensor map of " + std::to_string(m.rank) + " axes",
+      pc, error_illegal_instruction);
+}
+
+template <Reduction op, class T>
+TensorReduction reduction_if_any() {
+  if constexpr (is_reducible<T>(op)) {
+    return {sizeof(T), reduce_one<op, T>};
+  } else {
+    return {0, nullptr};
+  }
+}
+template <class T>
+TensorReduction reduction_of(Reduction op) {
+  switch (op) {
+    case Reduction::add:
+      return reduction_if_any<Reduction::add, T>();
+    case Reduction::min:
+      return reduction_if_any<Reduction::min, T>();
+    case Reduction::max:
+      return reduction_if_any<Reduction::max, T>();
+    case Reduction::inc:
+      return reduction_if_any<Reduction::inc, T>();
+    case Reduction::dec:
+      return reduction_if_any<Reduction::dec, T>();
+    case Reduction::bit_and:
+      return reduction_if_any<Reduction::bit_and, T>();
+    case Reduction::bit_or:
+      return reduction_if_any<Reduction::bit_or, T>();
+    default:
+      return reduction_if_any<Reduction::bit_xor, T>();
+  }
+}
+TensorReduction reduction_of(CUtensorMapDataType type, Reduction op) {
+  switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
+      return reduction_of<std::uint32_t>(op);
+    case CU_TENSOR_MAP_DATA_TYPE_INT32:
+      return reduction_of<std::int32_t>(op);
+    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
+      return reduction_of<std::uint64_t>(op);
+    case CU_TENSOR_MAP_DATA_TYPE_INT64:
+      return reduction_of<std::int64_t>(op);
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
+      return reduction_of<__half>(op);
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
+      return reduction_of<__nv_bfloat16>(op);
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
+      return reduction_of<double>(op);
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
+      return reduction_of<float>(op);
+    default:
+      return {0, nullptr};
+  }
+}
+
 }  // namespace
+
+TensorReduction tensor_reduction(const void* map, Reduction op, const void* pc) {
+  const ProgramCounter site = counter_of(pc);
+  const Map m = map_at(map, site);
+  const TensorReduction reduction = reduction_of(static_cast<CUtensorMapDataType>(m.type), op);
+  if (reduction.combine == nullptr) {
+    refuse("tensor map", "CUDA has no such reduction for elements of the map's type", site,
+           error_illegal_instruction);
+  }
+  return reduction;
+}
+
+void tensor_prefetch(const void* map, const std::int32_t*, int rank) {
+  const ProgramCounter site = counter_of(__builtin_return_address(0));
+  check_rank(map_at(map, site), rank, site);
+}
 
 std::vector<TensorPiece> tensor_pieces(const void* map, const std::int32_t* coordinates, int rank,
                                        void* shared, bool store, const void* pc) {
@@ -65,21 +169,11 @@ std::vector<TensorPiece> tensor_pieces(const void* map, const std::int32_t* coor
            "a tensor copy needs a place in shared memory that is a multiple of 128 bytes", site,
            error_misaligned);
   }
-  Map m;
-  std::memcpy(&m, map, sizeof m);
-  if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0 || m.magic != magic) {
-    refuse(
-        "tensor map",
-        "no tensor map lies there: encode one on the host and pass it as const __grid_constant__ "
-        "CUtensorMap",
-        site, error_illegal_instruction);
+  if (!is_window(place)) {
+    refuse("bounds", "the box's place is not in shared memory", site, error_illegal_address);
   }
-  if (m.rank != rank) {
-    refuse("tensor map",
-           std::to_string(rank) + " coordinates for a tensor map of " + std::to_string(m.rank) +
-               " axes",
-           site, error_illegal_instruction);
-  }
+  const Map m = map_at(map, site);
+  check_rank(m, rank, site);
   if (coordinates[0] * std::int64_t{m.element} % 16 != 0) {
     refuse("tensor map",
            "the box begins at element " + std::to_string(coordinates[0]) +
@@ -146,10 +240,20 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 void* address, const cuuint64_t* sizes, const cuuint64_t* strides,
                                 const cuuint32_t* box, const cuuint32_t* element_strides,
                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill fill) {
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
   using namespace simt;
   const int element = bytes_of(type);
-  if (map == nullptr || rank < 1 || rank > most_axes) return CUDA_ERROR_INVALID_VALUE;
+  if (map == nullptr || reinterpret_cast<std::uintptr_t>(map) % 64 != 0 || rank < 1 ||
+      rank > most_axes || sizes == nullptr || box == nullptr || element_strides == nullptr ||
+      (rank > 1 && strides == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (type > CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B || interleave > CU_TENSOR_MAP_INTERLEAVE_32B ||
+      fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA ||
+      promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE && rank < 3) return CUDA_ERROR_INVALID_VALUE;
   if (element == 0 || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
   if (reinterpret_cast<std::uintptr_t>(address) % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
   if (swizzle > CU_TENSOR_MAP_SWIZZLE_128B) return CUDA_ERROR_INVALID_VALUE;
@@ -160,6 +264,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   m.magic = magic;
   m.address = reinterpret_cast<std::uintptr_t>(address);
   m.rank = static_cast<std::uint8_t>(rank);
+  m.type = static_cast<std::uint8_t>(type);
   m.element = static_cast<std::uint8_t>(element);
   m.swizzle = swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 0 : static_cast<std::uint8_t>(16 << swizzle);
   m.fill = fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
@@ -188,12 +293,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
-  const bool known = std::string(name) == "cuTensorMapEncodeTiled";
+  if (name == nullptr || function == nullptr) return simt::end(cudaErrorInvalidValue);
+  const bool known = std::strcmp(name, "cuTensorMapEncodeTiled") == 0;
   *function = known ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled) : nullptr;
   if (result != nullptr) {
     *result = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   }
-  return cudaSuccess;
+  return simt::end(cudaSuccess);
 }
 
 cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,

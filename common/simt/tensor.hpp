@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simt.hpp"
+#include "async.hpp"
 
 namespace simt {
 
@@ -30,5 +30,17 @@ void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
                  const std::int32_t* coordinates, int rank);
 /// From shared to global memory, in the thread's next group.
 void tensor_store(const void* map, const std::int32_t* coordinates, int rank, const void* shared);
+/// The same, but each element of the array is combined with that of the box, atomically.
+void tensor_reduce(const void* map, const std::int32_t* coordinates, int rank, const void* shared,
+                   Reduction op);
+/// Into the L2 cache, which the CPU backend has not: only checks what it is given.
+void tensor_prefetch(const void* map, const std::int32_t* coordinates, int rank);
+
+/// Reduces one element of the map's type; ends the kernel with a finding if CUDA cannot do it.
+struct TensorReduction {
+  std::size_t element;  ///< bytes
+  void (*combine)(void* to, const void* from);
+};
+TensorReduction tensor_reduction(const void* map, Reduction op, const void* pc);
 
 }  // namespace simt

@@ -7,7 +7,20 @@
 using cuuint32_t = std::uint32_t;
 using cuuint64_t = std::uint64_t;
 
-enum CUresult { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_SUPPORTED = 801 };
+#define CUDA_VERSION 13000
+
+enum CUresult {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_DEINITIALIZED = 4,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+  CUDA_ERROR_NOT_SUPPORTED = 801,
+  CUDA_ERROR_UNKNOWN = 999
+};
 
 /// What the copy engine must know about an array. Here: see ../tensor.cpp.
 struct alignas(64) CUtensorMap {
@@ -61,8 +74,8 @@ enum CUtensorMapFloatOOBfill {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
 };
 
-/// Refuses what a driver for an H200 was seen to refuse (13.0), and interleaves, which the CPU
-/// backend does not have.
+/// Refuses what a driver for an H200 was seen to refuse (13.0) and a map that is not aligned to 64
+/// bytes. Interleaves and packed types, which the CPU backend does not have: not supported.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
                                 void* address, const cuuint64_t* sizes, const cuuint64_t* strides,
                                 const cuuint32_t* box, const cuuint32_t* element_strides,
