@@ -1,6 +1,5 @@
-// Idea: a hint for the L2 cache. The loads say "evict others first" (evict_last): the cache gives
-// up
-//   written lines sooner, and the memory changes between reading and writing less often.
+// Idea: a hint for the L2 cache. The loads ask it to evict others first: the cache gives up written
+//   lines sooner, and the memory changes between reading and writing less often.
 // Predicts: chapters 01 and 03 gained one to two percent; here the same.
 // Still wrong: nothing that we know of; what is left is the memory's own limit.
 #include <cooperative_groups.h>

@@ -122,7 +122,7 @@ function(course_objects out prefix architectures)
 endfunction()
 
 # course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [HOPPER_ONLY ...] [COMPARED ...] [PEER_LIBRARIES ...]
-#                [DEMOS ...] [PROGRAMS ...] [DEVICE_LINK ...])
+#                [DEMOS ...] [PROGRAMS ...] [DEVICE_LINK ...] [NEEDS_HOPPER])
 #
 # VERSIONS: .cu files without suffix, built for the chosen architectures. HOPPER: files that need compute capability 9.0
 # or later, built for those of them. HOPPER_ONLY: files with instructions that no other GPU has (wgmma, setmaxnreg),
@@ -131,7 +131,8 @@ endfunction()
 # exercises are compared with. PEER_LIBRARIES: targets that the peers need; without one of them the peers are left out.
 # DEMOS: see course_demos(). PROGRAMS: .cu files without suffix that use the versions, each a program with a main() of
 # its own; what they must show is up to the chapter's tests. DEVICE_LINK: those of all these files, and of exercises,
-# whose kernels launch kernels: names without folder and suffix; the CPU backend needs no such word.
+# whose kernels launch kernels: names without folder and suffix; the CPU backend needs no such word. NEEDS_HOPPER: demos
+# and exercises need 9.0, too; without such an architecture they are left out.
 # Makes the targets
 #   NAME            the chapter's program
 #   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists, with tests/NAME_*_test.cpp
@@ -141,9 +142,16 @@ endfunction()
 #   NAME_mutant_M   CPU backend: for each M of tests/mutants/NN.json, a program with that one version, broken; not part
 #                   of `all`, but of `mutants`
 function(course_chapter)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME"
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "NEEDS_HOPPER" "NAME"
     "VERSIONS;HOPPER;HOPPER_ONLY;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS;DEVICE_LINK")
   set(COURSE_DEVICE_LINK ${ARG_DEVICE_LINK})
+  if(ARG_NEEDS_HOPPER AND COURSE_BACKEND STREQUAL "cuda")
+    if(COURSE_HOPPER_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES "${COURSE_HOPPER_ARCHITECTURES}")
+    else()
+      set(ARG_DEMOS "")
+    endif()
+  endif()
   course_check_device_link(${ARG_NAME})
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
   set(listed ${ARG_VERSIONS} ${ARG_HOPPER} ${ARG_HOPPER_ONLY})

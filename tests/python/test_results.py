@@ -96,6 +96,10 @@ class Refuses(Folder):
         for word in words:
             self.assertIn(word, text)
 
+    def test_a_coordinate_may_be_negative(self):
+        row = make_row("05_fill", 4000, size={"rows": 64, "row0": -7})
+        self.assertEqual(self.load(make_file([row])).rows[0].size, {"rows": 64, "row0": -7})
+
     def test_missing_file(self):
         with self.assertRaisesRegex(results.ResultError, "nothing.json: no such file"):
             results.load(self.folder / "nothing.json")

@@ -1,4 +1,4 @@
-// A tile is refilled while it is read, behind a barrier that seems to forbid it.
+// A tile is refilled while it is read, behind a barrier of all threads.
 //
 // Each block reads tile after tile through two places. All threads load their values from a place,
 // meet at __syncthreads(), and then one thread orders the next tile into it. Is that right? A

@@ -1,4 +1,4 @@
-// The rules of tensor maps: each broken once. What tensor_map.hpp says, and what the driver says.
+// The rules of tensor maps, broken one by one: what the driver says.
 //
 // The driver has one word for all of them, CUDA_ERROR_INVALID_VALUE (1), and for some none at all
 // (0): a null address, rows that overlap, an element stride that the engine will ignore.

@@ -1,4 +1,4 @@
-// The smallest complete program with a bulk copy: one block, one order, 4 KiB.
+// The smallest complete program with a bulk copy: one block, one order.
 //
 // Thread 0 initialises a barrier, orders the copy, and tells the barrier how many bytes to expect.
 // All threads wait there. Then the tile is in shared memory, and each thread looks at its element.

@@ -179,15 +179,18 @@ _KINDS = {"text": {str}, "number": {int, float}, "object": {dict}, "list": {list
 _KINDS.update({f"{name}?": types | {type(None)} for name, types in _KINDS.items()})
 
 
-def _get(record: Dict[str, Any], key: str, kind: str, where: str) -> Any:
-    """The value of a key that must be there; a kind that ends in '?' may be null."""
+def _get(record: Dict[str, Any], key: str, kind: str, where: str,
+         least: float = 0) -> Any:
+    """The value of a key that must be there; a kind that ends in '?' may be null. A number is
+    finite, and not below `least`."""
     if key not in record:
         raise ResultError(f"{where}: the key '{key}' is missing")
     value = record[key]
     if type(value) not in _KINDS[kind]:
         raise ResultError(f"{where}: '{key}' is not a {kind.rstrip('?')}")
-    if type(value) in _KINDS["number"] and not 0 <= value < math.inf:
-        raise ResultError(f"{where}: '{key}' is {value}; a number here is finite and not negative")
+    if type(value) in _KINDS["number"] and not least <= value < math.inf:
+        raise ResultError(f"{where}: '{key}' is {value}; a number here is finite" +
+                          ("" if least else " and not negative"))
     return value
 
 
@@ -227,7 +230,8 @@ def _row(record: Any, where: str) -> Row:
     row = Row(
         study=get("study", "text"), version=get("version", "text"), title=get("title", "text"),
         role=get("role", "text"), type=get("type", "text"), input=get("input", "text"),
-        size={name: _get(size, name, "number", where) for name in size},
+        # A coordinate among the dimensions may be negative.
+        size={name: _get(size, name, "number", where, -2.0 ** 62) for name in size},
         seconds=_numbers(get("seconds", "list"), "seconds", where),
         median_s=get("median_s", "number?"), q1_s=get("q1_s", "number?"),
         q3_s=get("q3_s", "number?"), rate=_get(rate, "value", "number?", where),
