@@ -120,7 +120,7 @@ TEST(TensorMap, CountsAllBytesOfABox) {
   EXPECT_EQ(tensor_map::footprint(d), 8u * 128);
 }
 
-/// initcheck of compute-sanitizer does not see what the copy engine writes to global memory: rows
+/// initcheck of compute-sanitizer does not see what the TMA writes to global memory: rows
 /// that store by orders would be found to leave their results uninitialised. The other three tools
 /// test them.
 const char* const stored_by_orders[] = {"02_bulk_store",    "04_tensor_map", "05_fill",

@@ -1,5 +1,5 @@
-// Idea: one order for a whole tile. A single thread names source, target and size; the SM's copy
-//   engine (TMA) moves 4 KiB into shared memory and counts the bytes at an mbarrier. All threads
+// Idea: one order for a whole tile. A single thread names source, target and size; the SM's TMA
+//   unit moves 4 KiB into shared memory and counts the bytes at an mbarrier. All threads
 //   wait there, compute, and store the results as always.
 // Predicts: at the limit of a copy. 16 blocks per SM have 64 KiB on their way, and no thread spends
 //   an instruction or a register on a load.
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(block_size)
   }
   if (t == 0) {
     ptx::mbarrier_init(&there, 1);  // one arrival: this thread's
-    // The copy engine must see the barrier before it counts there.
+    // The TMA must see the barrier before it counts there.
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s, in + first, tile_bytes, &there);
     // Arrives, and lets the phase end only after so many bytes.

@@ -1,6 +1,6 @@
 // Idea: results leave by an order, too. The threads put them where the tile was; a fence makes what
-//   they wrote visible to the copy engine; one thread orders the way back, closes the group of its
-//   orders (commit), and waits until the engine has read the tile.
+//   they wrote visible to the TMA; one thread orders the way back, closes the group of its
+//   orders (commit), and waits until the TMA has read the tile.
 // Predicts: no faster, memory is the limit; but half the instructions per float, and a block's
 //   threads are free as soon as the tile is in shared memory.
 // Still wrong: a block ends when its one tile is done, and starts with nothing on its way.
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(block_size)
   }
   if (t == 0) {
     ptx::mbarrier_init(&there, 1);  // one arrival: this thread's
-    // The copy engine must see the barrier before it counts there.
+    // The TMA must see the barrier before it counts there.
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s, in + first, tile_bytes, &there);
     // Arrives, and lets the phase end only after so many bytes.
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(block_size)
   }
   s[t] = doubled(s[t]);
   s[t + block_size] = doubled(s[t + block_size]);
-  ptx::fence_proxy_async(ptx::space_shared);  // what this thread wrote is there for the engine
+  ptx::fence_proxy_async(ptx::space_shared);  // what this thread wrote is there for the TMA
   __syncthreads();                            // all have written
   if (t == 0) {
     ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, out + first, s, tile_bytes);

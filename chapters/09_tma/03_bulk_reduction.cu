@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(block_size)
     }
     s[t] = sum;
   }
-  ptx::fence_proxy_async(ptx::space_shared);  // what this thread wrote is there for the engine
+  ptx::fence_proxy_async(ptx::space_shared);  // what this thread wrote is there for the TMA
   __syncthreads();                            // all have written
   if (t == 0) {
     const std::int64_t rest = cols - col;

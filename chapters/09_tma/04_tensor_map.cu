@@ -1,4 +1,4 @@
-// Idea: the copy engine knows the matrix. A tensor map, made on the host, holds address, sizes,
+// Idea: the TMA knows the matrix. A tensor map, made on the host, holds address, sizes,
 //   strides and the box; an order names the map and two coordinates. What a box has outside of the
 //   matrix is read as zero and never written.
 // Predicts: a copy's limit again, for any number of rows and columns, without a bounds check and
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(block_size)
   }
   s[t] = doubled(s[t]);
   s[t + block_size] = doubled(s[t + block_size]);
-  ptx::fence_proxy_async(ptx::space_shared);  // what this thread wrote is there for the engine
+  ptx::fence_proxy_async(ptx::space_shared);  // what this thread wrote is there for the TMA
   __syncthreads();                            // all have written
   if (t == 0) {
     ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &out, at, s);

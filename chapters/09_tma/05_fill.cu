@@ -2,7 +2,7 @@
 //   arrives as zeros or, for floating-point types, as NaN. Cut a window out of a matrix, with a
 //   margin where the matrix ends.
 // Predicts: no branch in the kernel, at no edge. A store may reach beyond the end, but it may not
-//   begin before the first element: the engine stops the kernel with an error.
+//   begin before the first element: the TMA stops the kernel with an error.
 // Still wrong: along a row a box begins at a multiple of 16 bytes, four floats.
 #include <cuda_runtime.h>
 
@@ -34,7 +34,7 @@ __global__ void copy_tile(const __grid_constant__ CUtensorMap in,
                                  tile_bytes);
   while (!ptx::mbarrier_try_wait_parity(&there, 0)) {
   }
-  // No fence: the engine wrote the tile, and the engine reads it.
+  // No fence: the TMA wrote the tile, and the TMA reads it.
   ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &out, to, s);
   ptx::cp_async_bulk_commit_group();
   ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>{});

@@ -1,4 +1,4 @@
-// Idea: look at what the engine writes. A box goes into shared memory with a swizzle of 32, 64 or
+// Idea: look at what the TMA writes. A box goes into shared memory with a swizzle of 32, 64 or
 //   128 bytes; the kernel stores shared memory as it is.
 // Predicts: byte b of row r lies at the address that swizzled() computes: in rows of the swizzle's
 //   length, the chunks of 16 bytes change places by an exclusive or with bits of the address.
@@ -25,7 +25,7 @@ __host__ __device__ inline int swizzled(int length, int r, int b) {
   return at ^ (at >> 7 << 4 & (length - 1));
 }
 
-/// Stores tile_rows x length bytes as they lie in shared memory; where the engine writes nothing,
+/// Stores tile_rows x length bytes as they lie in shared memory; where the TMA writes nothing,
 /// zeros. A block per box.
 __global__ void __launch_bounds__(block_size)
     show_box(const __grid_constant__ CUtensorMap in, unsigned* out, int bytes, int length) {
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(block_size)
   const int t = static_cast<int>(threadIdx.x);
   const int words = tile_rows * length / 4;
   for (int i = t; i < words; i += block_size) s[i] = 0;
-  ptx::fence_proxy_async(ptx::space_shared);  // the zeros come before what the engine writes
+  ptx::fence_proxy_async(ptx::space_shared);  // the zeros come before what the TMA writes
   if (t == 0) {
     ptx::mbarrier_init(&there, 1);
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);

@@ -1,5 +1,5 @@
 // Idea: three axes, and a margin on all sides, by one order. The box begins one plane, one row and
-//   four floats before the tile; at the edges of the volume the engine fills in zeros.
+//   four floats before the tile; at the edges of the volume the TMA fills in zeros.
 // Predicts: as in 04, a copy's limit, if neighbours' margins come from the L2 cache: a box of 10 x
 //   10 x 72 floats brings 8 x 8 x 64 results, 1.8 times as much.
 // Still wrong: just that; larger boxes waste less and leave fewer blocks per SM.

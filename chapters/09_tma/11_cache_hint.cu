@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(block_size)
     wait(&full[stage], round & 1);
     float4* const to = reinterpret_cast<float4*>(out + i * tile);
     for (int k = t - 32; k < tile / 4; k += consumers) to[k] = doubled(s[stage][k]);
-    ptx::fence_proxy_async(ptx::space_shared);  // the engine overwrites what this thread has read
+    ptx::fence_proxy_async(ptx::space_shared);  // the TMA overwrites what this thread has read
     __syncwarp();                               // all lanes have read
     if (t % 32 == 0) ptx::mbarrier_arrive(&empty[stage]);
     if (++stage == stages) stage = 0, ++round;

@@ -1,4 +1,4 @@
-// Idea: the engine swizzles. With 128 bytes, the chunk c of row r (16 bytes, four floats) lies
+// Idea: the TMA swizzles. With 128 bytes, the chunk c of row r (16 bytes, four floats) lies
 // where
 //   chunk c ^ (r % 8) would: eight rows of a column lie in eight chunks. The threads read there.
 // Predicts: 4 wavefronts per request instead of 32 (rows r, r + 8, r + 16, r + 24 still share a
@@ -19,7 +19,7 @@ constexpr int side = 32;
 constexpr int block_rows = 8;
 constexpr int tile_bytes = side * side * static_cast<int>(sizeof(float));
 
-/// Where the element in row r and column c of the tile lies: the inverse of what the engine does.
+/// Where the element in row r and column c of the tile lies: the inverse of what the TMA does.
 __device__ int place(int r, int c) { return r * side + (c ^ 4 * (r % 8)); }
 
 /// out = in transposed, a tile per block of 32 x 8 threads; `down` tiles lie below each other.

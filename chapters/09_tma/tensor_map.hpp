@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Makes tensor maps: what the copy engine must know to find a box of an array of up to five axes.
+/// Makes tensor maps: what the TMA must know to find a box of an array of up to five axes.
 /// Host code. Says which rule a description breaks before the driver says "invalid value".
 /// Source of the rules: CUDA Driver API, "Tensor Map Object Management"; those marked "we" are
 /// ours.
@@ -151,9 +151,9 @@ inline std::string broken_rule(const Description& d) {
       return of_axis("the element stride", a, d.every[a]) + ": 1 to 8";
     }
   }
-  if (!interleaved && d.every[0] != 1) {  // we: the engine ignores it
+  if (!interleaved && d.every[0] != 1) {  // we: the TMA ignores it
     return of_axis("the element stride", 0, d.every[0]) +
-           ": the engine ignores it on this axis; make it 1, and pick elements in the kernel";
+           ": the TMA ignores it on this axis; make it 1, and pick elements in the kernel";
   }
   const std::uint64_t inner = element * d.box[0];
   if (inner % 16 != 0) {

@@ -353,7 +353,7 @@ Study prefetches() {
 
 course::Chapter course::chapter() {
   return {"09_tma",
-          "tiles moved by the copy engine",
+          "tiles moved by the TMA",
           {sequence(), reduction(), tensor(), window(), rows_study(), swizzles(), volumes(),
            transposes(), in_flight(), prefetches(), size_sweep()}};
 }

@@ -2,7 +2,7 @@
 //
 //   thread 0          if (threadIdx.x == 0): the compiler cannot know that this is one lane of a
 //                     warp alone. Where an instruction takes its operands from uniform registers,
-//                     as orders to the copy engine do, it may make a loop over the lanes that are
+//                     as orders to the TMA do, it may make a loop over the lanes that are
 //                     there.
 //   elected           elect.sync: the hardware chooses a lane, and the compiler knows that it is
 //   one. invoke_one        cooperative groups' word for it.
@@ -47,7 +47,7 @@ void check(cudaError_t status, const char* call, int line) {
 }
 #define CHECK(call) check((call), #call, __LINE__)
 
-/// Ends the program, exit code 3, on a GPU without a copy engine of this kind.
+/// Ends the program, exit code 3, on a GPU without a TMA of this kind.
 void need_hopper() {
   int device = 0, major = 0;
   CHECK(cudaGetDevice(&device));

@@ -2,7 +2,7 @@
 //
 // Each block reads tile after tile through two places. All threads load their values from a place,
 // meet at __syncthreads(), and then one thread orders the next tile into it. Is that right? A
-// barrier orders what the threads do. The copy engine is no thread: it does not wait for loads that
+// barrier orders what the threads do. The TMA is no thread: it does not wait for loads that
 // have been issued and have not come back. A proxy fence between the loads and the barrier makes
 // the two wait for each other: fence.proxy.async, by every thread that has read.
 //
@@ -48,7 +48,7 @@ void check(cudaError_t status, const char* call, int line) {
 }
 #define CHECK(call) check((call), #call, __LINE__)
 
-/// Ends the program, exit code 3, on a GPU without a copy engine of this kind.
+/// Ends the program, exit code 3, on a GPU without a TMA of this kind.
 void need_hopper() {
   int device = 0, major = 0;
   CHECK(cudaGetDevice(&device));

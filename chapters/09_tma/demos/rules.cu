@@ -1,7 +1,7 @@
 // The rules of tensor maps, broken one by one: what the driver says.
 //
 // The driver has one word for all of them, CUDA_ERROR_INVALID_VALUE (1), and for some none at all
-// (0): a null address, rows that overlap, an element stride that the engine will ignore.
+// (0): a null address, rows that overlap, an element stride that the TMA will ignore.
 //
 //   nvcc -O3 -arch=sm_90 rules.cu -o rules
 //   ./rules

@@ -37,7 +37,7 @@ void check(cudaError_t status, const char* call, int line) {
 }
 #define CHECK(call) check((call), #call, __LINE__)
 
-/// Ends the program, exit code 3, on a GPU without a copy engine of this kind.
+/// Ends the program, exit code 3, on a GPU without a TMA of this kind.
 void need_hopper() {
   int device = 0, major = 0;
   CHECK(cudaGetDevice(&device));
@@ -56,7 +56,7 @@ __global__ void reverse(const int* in, int* out) {
   const int t = static_cast<int>(threadIdx.x);
   if (t == 0) {
     ptx::mbarrier_init(&there, 1);                                   // one arrival
-    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);  // the copy engine sees it
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);  // the TMA sees it
     ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, in, bytes, &there);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &there,
                                    bytes);

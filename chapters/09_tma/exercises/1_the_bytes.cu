@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(block_size)
   }
   if (t == 0) {
     ptx::mbarrier_init(&there, 1);  // one arrival: this thread's
-    // The copy engine must see the barrier before it counts there.
+    // The TMA must see the barrier before it counts there.
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, s, in + first, tile_bytes, &there);
     // FILL IN: arrive, and tell the barrier how many bytes are to come

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(block_size)
   }
   s[t] = doubled(s[t]);
   s[t + block_size] = doubled(s[t + block_size]);
-  ptx::fence_proxy_async(ptx::space_shared);  // what this thread wrote is there for the engine
+  ptx::fence_proxy_async(ptx::space_shared);  // what this thread wrote is there for the TMA
   __syncthreads();                            // all have written
   if (t == 0) {
     ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &out, at, s);

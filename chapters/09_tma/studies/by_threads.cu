@@ -1,4 +1,4 @@
-// Study: the transpose without the copy engine, chapter 03's record: threads load 16 bytes each,
+// Study: the transpose without the TMA, chapter 03's record: threads load 16 bytes each,
 // with
 //   the cache hint of 11, into a tile that they swizzle themselves. Small matrices stream through
 //   the cache; the launch gets ready while the one before it still runs.

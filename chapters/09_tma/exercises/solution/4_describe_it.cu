@@ -29,7 +29,7 @@ __global__ void copy_tile(const __grid_constant__ CUtensorMap in,
                                  tile_bytes);
   while (!ptx::mbarrier_try_wait_parity(&there, 0)) {
   }
-  // No fence: the engine wrote the tile, and the engine reads it.
+  // No fence: the TMA wrote the tile, and the TMA reads it.
   ptx::cp_async_bulk_tensor(ptx::space_global, ptx::space_shared, &out, to, s);
   ptx::cp_async_bulk_commit_group();
   ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>{});

@@ -14,7 +14,7 @@ constexpr int side = 32;
 constexpr int block_rows = 8;
 constexpr int tile_bytes = side * side * static_cast<int>(sizeof(float));
 
-/// Where the element in row r and column c of the tile lies: the inverse of what the engine does.
+/// Where the element in row r and column c of the tile lies: the inverse of what the TMA does.
 __device__ int place(int r, int c) { return r * side + (c ^ 4 * (r % 8)); }
 
 /// out = in transposed, a tile per block of 32 x 8 threads; `down` tiles lie below each other.
