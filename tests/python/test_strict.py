@@ -147,7 +147,12 @@ NOT_HERE: List[Tuple[str, str, str]] = [
     ("wmma", "#include <mma.h>\nusing namespace nvcuda;\n", "1:10: fatal error: <mma.h> (tensor cores (wmma)) "),
     ("CUB", "#include <vector>\n#include <cub/cub.cuh>\n", "2:10: fatal error: <cub/cub.cuh> (CUB) "),
     ("Thrust", "#include <thrust/sort.h>\n", "1:10: fatal error: <thrust/sort.h> (Thrust) "),
-    ("the driver API", "#include <cuda.h>\n", "1:10: fatal error: <cuda.h> (the driver API) "),
+    ("the driver API", "#include <cuda.h>\nint main() {\n  return cuInit(0);\n}\n",
+     "3: error: functions of the driver API other than cuTensorMapEncodeTiled() are not supported on the CPU backend"),
+    ("memory of the driver API", "#include <cuda.h>\nint main() { CUdeviceptr p; return cuMemAlloc(&p, 4); }\n",
+     "2: error: functions of the driver API other than cuTensorMapEncodeTiled() are not supported on the CPU backend"),
+    ("tensor maps by im2col", "#include <cuda.h>\nint f() { return cuTensorMapEncodeIm2col(); }\n",
+     "2: error: functions of the driver API other than cuTensorMapEncodeTiled() are not supported on the CPU backend"),
     ("cuComplex", '#include "cuComplex.h"\n', "1:10: fatal error: <cuComplex.h> (cuComplex) "),
     ("cuRAND", "#include <curand_kernel.h>\n", "1:10: fatal error: <curand_kernel.h> (cuRAND) "),
 ]

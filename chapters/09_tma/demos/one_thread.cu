@@ -1,11 +1,10 @@
 // How one thread of a warp is chosen to give an order, three ways.
 //
-//   thread 0          if (threadIdx.x == 0): the compiler cannot know that this is one lane of a
-//                     warp alone. Where an instruction takes its operands from uniform registers,
-//                     as orders to the TMA do, it may make a loop over the lanes that are
-//                     there.
-//   elected           elect.sync: the hardware chooses a lane, and the compiler knows that it is
-//   one. invoke_one        cooperative groups' word for it.
+//   thread 0     if (threadIdx.x == 0): the compiler cannot know that this is one lane of a warp
+//                alone. Where an instruction takes its operands from uniform registers, as orders
+//                to the TMA do, it may make a loop over the lanes that are there.
+//   elected      elect.sync: the hardware chooses a lane, and the compiler knows that it is one.
+//   invoke_one   cooperative groups' word for it.
 //
 // Each kernel orders tiles in a loop; more.md has the machine code of the three. The clocks here
 // are those of thread 0 from the first order to the last, without any wait: what an order costs who
@@ -136,7 +135,11 @@ bool run(const char* name, const char* in, int* sum, std::int64_t* clocks) {
   return got == orders * bytes;
 }
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::fprintf(stderr, "one_thread: bad argument '%s'; usage: one_thread\n", argv[1]);
+    return 2;
+  }
   need_hopper();
   char* in = nullptr;
   int* sum = nullptr;

@@ -154,7 +154,11 @@ unsigned long long wrong_values(const char* name, const float4* in, float4* out,
   return wrong;
 }
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::fprintf(stderr, "refill: bad argument '%s'; usage: refill\n", argv[1]);
+    return 2;
+  }
   need_hopper();
   float4 *in = nullptr, *out = nullptr;
   unsigned long long* counter = nullptr;

@@ -55,7 +55,11 @@ void show(const char* what, const tensor_map::Description& d, bool broken = true
   if (rule.empty() == broken) ++failures;
 }
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::fprintf(stderr, "rules: bad argument '%s'; usage: rules\n", argv[1]);
+    return 2;
+  }
   float* in = nullptr;
   CHECK(cudaMalloc(&in, 1 << 20));
   const tensor_map::Description good = tensor_map::matrix(in, 64, 64, 8, 16);

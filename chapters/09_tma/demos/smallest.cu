@@ -67,7 +67,11 @@ __global__ void reverse(const int* in, int* out) {
   out[t] = tile[n - 1 - t];
 }
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::fprintf(stderr, "smallest: bad argument '%s'; usage: smallest\n", argv[1]);
+    return 2;
+  }
   need_hopper();
   std::vector<int> host(n);
   for (int i = 0; i < n; ++i) host[i] = i * i;
