@@ -1,6 +1,6 @@
 // Idea: one order for a whole tile. A single thread names source, target and size; the SM's TMA
-//   unit moves 4 KiB into shared memory and counts the bytes at an mbarrier. All threads
-//   wait there, compute, and store the results as always.
+//   unit moves 4 KiB into shared memory and counts the bytes at an mbarrier. All threads wait
+//   there, compute, and store the results as always.
 // Predicts: at the limit of a copy. 16 blocks per SM have 64 KiB on their way, and no thread spends
 //   an instruction or a register on a load.
 // Still wrong: the results leave through the threads, 16 bytes per instruction.

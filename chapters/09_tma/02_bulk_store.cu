@@ -1,6 +1,6 @@
 // Idea: results leave by an order, too. The threads put them where the tile was; a fence makes what
-//   they wrote visible to the TMA; one thread orders the way back, closes the group of its
-//   orders (commit), and waits until the TMA has read the tile.
+//   they wrote visible to the TMA; one thread orders the way back, closes the group of its orders
+//   (commit), and waits until the TMA has read the tile.
 // Predicts: no faster, memory is the limit; but half the instructions per float, and a block's
 //   threads are free as soon as the tile is in shared memory.
 // Still wrong: a block ends when its one tile is done, and starts with nothing on its way.

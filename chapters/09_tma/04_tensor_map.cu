@@ -1,6 +1,6 @@
-// Idea: the TMA knows the matrix. A tensor map, made on the host, holds address, sizes,
-//   strides and the box; an order names the map and two coordinates. What a box has outside of the
-//   matrix is read as zero and never written.
+// Idea: the TMA knows the matrix. A tensor map, made on the host, holds address, sizes, strides and
+//   the box; an order names the map and two coordinates. What a box has outside of the matrix is
+//   read as zero and never written.
 // Predicts: a copy's limit again, for any number of rows and columns, without a bounds check and
 //   without the arithmetic of addresses in the kernel.
 // Still wrong: rows must begin at multiples of 16 bytes, so cols is a multiple of four.

@@ -1,8 +1,8 @@
 // Idea: element strides. A map may say "every k-th" along an axis, k from 1 to 8: the box reaches
 //   over k times as many rows and brings only every k-th.
 // Predicts: only the rows that are wanted are read: as many bytes per second as in 05, whatever k.
-// Still wrong: not along a row. There the TMA ignores the stride (measured; some texts promise
-//   the real parts of complex numbers by a stride of two).
+// Still wrong: not along a row. There the TMA ignores the stride (measured; some texts promise the
+//   real parts of complex numbers by a stride of two).
 #include <cuda_runtime.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Idea: look at what the TMA writes. A box goes into shared memory with a swizzle of 32, 64 or
-//   128 bytes; the kernel stores shared memory as it is.
+// Idea: look at what the TMA writes. A box goes into shared memory with a swizzle of 32, 64 or 128
+//   bytes; the kernel stores shared memory as it is.
 // Predicts: byte b of row r lies at the address that swizzled() computes: in rows of the swizzle's
 //   length, the chunks of 16 bytes change places by an exclusive or with bits of the address.
 // Still wrong: it only looks. 13 and 14 use it.

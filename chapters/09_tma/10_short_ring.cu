@@ -1,9 +1,7 @@
 // Idea: the ring of 09 in blocks that end. A block takes eight neighbouring tiles; when it ends,
-// the
-//   GPU starts the next in the order of the array.
+//   the GPU starts the next in the order of the array.
 // Predicts: what is on its way stays together, and memory likes neighbours (chapter 08 found it
-// so):
-//   several percent more. The price: a block begins and ends with an empty ring.
+//   so): several percent more. The price: a block begins and ends with an empty ring.
 // Still wrong: results push what was read out of the L2 cache, and leave it late.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>

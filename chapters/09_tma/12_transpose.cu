@@ -1,5 +1,4 @@
-// Idea: chapter 03's transpose, loaded by the TMA. A tile of 32 x 32 floats arrives as it lies
-// in
+// Idea: chapter 03's transpose, loaded by the TMA. A tile of 32 x 32 floats arrives as it lies in
 //   the matrix; a warp reads a column of it and stores a row of the result.
 // Predicts: all 32 floats of a column lie in one bank, 32 wavefronts per request: as slow as 05 of
 //   chapter 03, whose tile had no column more.

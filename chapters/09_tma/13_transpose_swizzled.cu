@@ -1,5 +1,4 @@
-// Idea: the TMA swizzles. With 128 bytes, the chunk c of row r (16 bytes, four floats) lies
-// where
+// Idea: the TMA swizzles. With 128 bytes, the chunk c of row r (16 bytes, four floats) lies where
 //   chunk c ^ (r % 8) would: eight rows of a column lie in eight chunks. The threads read there.
 // Predicts: 4 wavefronts per request instead of 32 (rows r, r + 8, r + 16, r + 24 still share a
 //   bank): several times as fast.

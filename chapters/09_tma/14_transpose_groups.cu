@@ -1,5 +1,4 @@
-// Idea: chapter 03's best, with the TMA. A thread takes 4 x 4 floats: four loads of 16 bytes
-// from
+// Idea: chapter 03's best, with the TMA. A thread takes 4 x 4 floats: four loads of 16 bytes from
 //   the swizzled tile, turned round in registers, four stores of 16 bytes. Tiles of 64 x 64, as two
 //   boxes of 32 columns, since a swizzle's row has 128 bytes; four blocks per SM, 64 KiB on their
 //   way. The cache hint of 11, and the L2 cache fetches 256 bytes at once.

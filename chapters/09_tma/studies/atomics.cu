@@ -1,7 +1,6 @@
 // Study: the sums of 03 added by the threads, one atomic per float.
 // Predicts: the L2 cache adds as many floats as in 03. But each needs an instruction and a lane,
-// and
-//   with one row per block that is an atomic per float of the matrix.
+//   and with one row per block that is an atomic per float of the matrix.
 #include <cuda_runtime.h>
 
 #include <cstdint>

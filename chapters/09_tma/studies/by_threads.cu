@@ -1,7 +1,6 @@
-// Study: the transpose without the TMA, chapter 03's record: threads load 16 bytes each,
-// with
-//   the cache hint of 11, into a tile that they swizzle themselves. Small matrices stream through
-//   the cache; the launch gets ready while the one before it still runs.
+// Study: the transpose without the TMA, chapter 03's record: threads load 16 bytes each, with the
+//   cache hint of 11, into a tile that they swizzle themselves. Small matrices stream through the
+//   cache; the launch gets ready while the one before it still runs.
 // Predicts: as fast as 14: both wait for the memory.
 #include <cuda_runtime.h>
 

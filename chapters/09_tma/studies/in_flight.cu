@@ -1,6 +1,5 @@
 // Study: a copy by bulk copies alone, both ways: chunks of 1 to 64 KiB, 4 to 192 KiB per SM on
-// their
-//   way. One thread per block; shared memory limits the blocks.
+//   their way. One thread per block; shared memory limits the blocks.
 // Predicts: what is on its way counts, not the size of a chunk (as long as an order costs less than
 //   its bytes take): a curve for all, the one of chapter 01.
 #include <cuda_runtime.h>
