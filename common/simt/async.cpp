@@ -126,6 +126,10 @@ struct Record {
   unsigned rank = 0;
   ProgramCounter site = 0;
   bool raced = false;  ///< somebody used it before that was known to him
+  /// Who of another block used it last.
+  std::uint32_t other_serial = 0, other_time = 0;
+  unsigned other_rank = 0;
+  ProgramCounter other_site = 0;
   std::vector<Copy> copies;
 };
 thread_local std::unordered_map<const std::uint64_t*, Record> records;
@@ -159,15 +163,25 @@ std::uint32_t serial_of(const std::uint64_t* barrier) {
 
 /// The record of a barrier that was initialised in this block's life.
 Record& record_of(const std::uint64_t* barrier, ProgramCounter site) {
-  const std::uint32_t serial = serial_of(barrier);
+  const Block* const owner = owner_of(barrier);
+  const std::uint32_t serial = owner == nullptr ? 0 : owner->serial;
+  if (owner != nullptr && owner->meeting.members == 0) {
+    fail("lifetime",
+         "uses a barrier of a block that has left: let all blocks meet (cluster.sync()) before one "
+         "leaves",
+         site, error_illegal_address);
+  }
   Record& record = records[barrier];
   if (record.serial != serial) {
     fail("uninitialised", "uses a barrier that nobody has initialised", site);
   }
   const Thread& thread = *current_thread;
   ProgramCounter loaded_at = 0;
-  if (checking && thread.block->serial == serial && thread.rank != record.rank && !record.raced &&
-      record.time >= thread.block->barrier_time &&
+  const bool by_other =
+      thread.block->serial == serial
+          ? thread.rank != record.rank && record.time >= thread.block->barrier_time
+          : owner != nullptr;
+  if (checking && by_other && !record.raced &&
       order_known(thread, serial, record.time, record.rank, &loaded_at) != Ordered::yes) {
     record.raced = true;
     find("race", *thread.block->grid,
@@ -175,6 +189,12 @@ Record& record_of(const std::uint64_t* barrier, ProgramCounter site) {
              " the barrier that another thread initialises at " + source_line(record.site).text() +
              ", and nothing orders the two",
          record.site, site);
+  }
+  if (owner != nullptr && thread.block->serial != serial) {
+    record.other_serial = thread.block->serial;
+    record.other_time = thread.block->time;
+    record.other_rank = thread.rank;
+    record.other_site = site;
   }
   return record;
 }
@@ -260,6 +280,27 @@ std::int64_t land_if(std::vector<Copy>& copies, F wanted) {
 
 }  // namespace
 
+void check_leaving_barriers(const Thread& thread) {
+  const Block& block = *thread.block;
+  for (const auto& [barrier, record] : records) {
+    if (record.serial != block.serial || record.other_serial == 0) continue;
+    if (load(barrier).bytes < 0) {
+      fail("barrier", "its block leaves, and more bytes were stored than the barrier expects",
+           record.other_site);
+    }
+    ProgramCounter nowhere = 0;
+    if (order_known(thread, record.other_serial, record.other_time, record.other_rank, &nowhere) ==
+        Ordered::yes) {
+      continue;
+    }
+    report_leaving(block,
+                   name_of(*block.grid, record.other_serial, record.other_rank) +
+                       " used a barrier in it at " + source_line(record.other_site).text(),
+                   record.other_site);
+    return;
+  }
+}
+
 EngineBytes take_engine_bytes() { return {engine_read.exchange(0), engine_written.exchange(0)}; }
 
 void mbarrier_init(std::uint64_t* barrier, unsigned count) {
@@ -271,6 +312,7 @@ void mbarrier_init(std::uint64_t* barrier, unsigned count) {
     record.rank = current_thread->rank;
     record.site = caller(__builtin_return_address(0));
     record.raced = false;
+    record.other_serial = 0;
     record.copies.clear();
   }
   State state{};
@@ -318,6 +360,11 @@ void mbarrier_expect(std::uint64_t* barrier, std::int64_t bytes) {
 bool mbarrier_test(std::uint64_t* barrier, bool parity) {
   if (current_thread == nullptr) return load(barrier).parity != parity;
   Record& record = record_of(barrier, caller(__builtin_return_address(0)));
+  if (record.serial != current_thread->block->serial) {
+    fail("barrier",
+         "waits at a barrier of another block: a thread can wait at its own block's only",
+         caller(__builtin_return_address(0)));
+  }
   State state = load(barrier);
   if (state.parity == parity && state.pending == 0 && !record.copies.empty()) {
     // All have arrived and only bytes are missing: now they come.

@@ -85,10 +85,22 @@ const char* did(const Record& record, bool wrote) {
   return record.atomic ? "updated" : wrote ? "wrote" : "read";
 }
 
-/// "shared memory, byte 12", "global memory, byte 12 of 400".
+/// "shared memory, byte 12", "shared memory of block (1,0,0), byte 12", "global memory, byte 12 of
+/// 400".
 std::string place_of(const Block& block, std::uintptr_t address) {
-  if (is_window(address))
-    return "shared memory, byte " + std::to_string(shared_byte(block, address));
+  if (is_window(address)) {
+    const auto in = [=](const Block& one) {
+      return address - reinterpret_cast<std::uintptr_t>(one.memory) < window_bytes;
+    };
+    std::string owner;
+    const Block* owns = &block;
+    for (const auto& other : block.gang->blocks) {
+      if (in(block) || !in(*other)) continue;
+      owns = other.get();
+      owner = " of " + block_name(*other);
+    }
+    return "shared memory" + owner + ", byte " + std::to_string(shared_byte(*owns, address));
+  }
   void* base = nullptr;
   std::size_t bytes = 0;
   if (!allocation_of(reinterpret_cast<void*>(address), &base, &bytes))
@@ -352,6 +364,12 @@ void set_checking(bool on) {
 }
 void set_counting(bool on) { counting = on && instrumented_code; }
 
+std::string block_name(const Block& block) {
+  const uint3& b = block.index;
+  return "block (" + std::to_string(b.x) + "," + std::to_string(b.y) + "," + std::to_string(b.z) +
+         ")";
+}
+
 std::string name_of(const Thread& thread) {
   return name_of(*thread.block->grid, thread.block->serial, thread.rank);
 }
@@ -437,29 +455,86 @@ std::uint8_t launch_tag(std::uint64_t number) {
   return tag;
 }
 
+void check_leaving(const Thread& thread) {
+  const Block& block = *thread.block;
+  const auto start = reinterpret_cast<std::uintptr_t>(block.memory);
+  const auto outside = [&](const Record& record) {  // of another block, perhaps still to come
+    ProgramCounter nowhere = 0;
+    return record.serial >= block.grid->first_serial && record.serial != block.serial &&
+           is_alive(*block.gang, record.serial) &&
+           order_known(thread, record.serial, record.time, record.rank, &nowhere) != Ordered::yes;
+  };
+  for (std::uintptr_t a = start; a < start + block.used; a += 4) {
+    std::size_t word = 0;
+    if (!word_of(a, &word)) return;
+    const Cell& cell = cells[word];
+    for (const Record* record : {&cell.write, &cell.strong_write[0], &cell.strong_write[1],
+                                 &cell.read[0], &cell.read[1]}) {
+      if (!outside(*record)) continue;
+      const bool wrote = record != &cell.read[0] && record != &cell.read[1];
+      report_leaving(block,
+                     name_of(*block.grid, record->serial, record->rank) + " " +
+                         did(*record, wrote) + " it at " + source_line(record->pc).text(),
+                     record->pc);
+      return;
+    }
+  }
+}
+
+void report_leaving(const Block& block, const std::string& what, ProgramCounter pc) {
+  const Unobserved unobserved;
+  find("lifetime", *block.grid,
+       "shared memory of " + block_name(block) + ": " + what +
+           ", the block leaves, and nothing orders the two: let all blocks meet (cluster.sync()) "
+           "before one leaves",
+       pc, 0);
+}
+
+/// A copy that `thread` starts in a cluster, and what another block did there before: must be known
+/// to the thread, and a proxy fence must lie between.
+Verdict between_blocks(const Thread& thread, const Record& record) {
+  for (const auto& other : thread.block->gang->blocks) {
+    if (other->serial != record.serial || other->meeting.members == 0) continue;
+    ProgramCounter nowhere = 0;
+    if (order_known(thread, record.serial, record.time, record.rank, &nowhere) != Ordered::yes) {
+      return Verdict::race;
+    }
+    const Thread* by = other->warps[record.rank / 32].lanes[record.rank % 32];
+    const bool fenced = record.time < by->proxy_fence.time || thread.proxy_fence.time > 0;
+    return fenced ? Verdict::fine : Verdict::no_proxy_fence;
+  }
+  return Verdict::fine;  // it has left
+}
+
 void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                 ProgramCounter pc) {
   const Block& block = *thread.block;
   const Grid& grid = *block.grid;
-  const auto passed = [&](const Record& record) {
-    if (record.serial < grid.first_serial || is_copied(record)) return true;
-    if (record.serial == block.serial) return passed_to_copies(thread, record.time, record.rank);
-    return is_window(address) || grid.any_proxy_fence;  // who wrote it may be over by now
+  const auto verdict_on = [&](const Record& record) {
+    if (record.serial < grid.first_serial || is_copied(record)) return Verdict::fine;
+    if (record.serial != block.serial && is_window(address)) return between_blocks(thread, record);
+    const bool passed = record.serial == block.serial
+                            ? passed_to_copies(thread, record.time, record.rank)
+                            : grid.any_proxy_fence.load();  // who wrote it may be over by now
+    return passed ? Verdict::fine : Verdict::no_proxy_fence;
   };
   for (std::uintptr_t a = address; a < address + bytes; a += 4) {
     std::size_t word = 0;
     if (!word_of(a, &word)) return;
     for (const Record* record : {&cells[word].write, &cells[word].strong_write[0]}) {
-      if (passed(*record)) continue;
-      report(thread, a, *record, true, kind, pc, Verdict::no_proxy_fence);
+      const Verdict verdict = verdict_on(*record);
+      if (verdict == Verdict::fine) continue;
+      report(thread, a, *record, true, kind, pc, verdict);
       return;
     }
     if (kind == Access::load) continue;
     // A barrier is no promise that a read is over when the engine overwrites what was read: seen on
     // an H200 (chapter 09, demos/refill.cu).
     for (const Record* record : {&cells[word].read[0], &cells[word].read[1]}) {
-      if (record->serial != block.serial || passed(*record)) continue;
-      report(thread, a, *record, false, kind, pc, Verdict::no_proxy_fence);
+      if (record->serial != block.serial && !is_window(address)) continue;
+      const Verdict verdict = verdict_on(*record);
+      if (verdict == Verdict::fine) continue;
+      report(thread, a, *record, false, kind, pc, verdict);
       return;
     }
   }

@@ -23,6 +23,19 @@ bool is_my_window(const Thread& thread, std::uintptr_t address) {
   return address - reinterpret_cast<std::uintptr_t>(thread.block->memory) < window_bytes;
 }
 
+/// "" or which other block of the same gang the address is shared memory of.
+std::string of_other_block(const Thread& thread, std::uintptr_t address) {
+  for (const auto& block : thread.block->gang->blocks) {
+    if (address - reinterpret_cast<std::uintptr_t>(block->memory) >= window_bytes) continue;
+    const std::string name = "shared memory of " + block_name(*block);
+    if (block->cluster != thread.block->cluster) return name + ", of another cluster";
+    return block->meeting.members > 0
+               ? name + ": " + describe_shared(*block, address)
+               : name + ", which has left: let all blocks meet (cluster.sync()) before one leaves";
+  }
+  return "";
+}
+
 /// Where an address lies counted from each array that the kernel was given: the nearest allocation
 /// need not be the one whose index went wrong. Empty where the address lies next to one of them.
 std::string from_arguments(const Body& body, std::uintptr_t address) {
@@ -59,9 +72,9 @@ void bad_address(const Thread& thread, const char* finding, std::uintptr_t addre
   if (describe_address(address, around, sizeof around) && std::string(finding) == "bounds") {
     finding = "lifetime";
   }
-  const std::string place = is_my_window(thread, address)
-                                ? describe_shared(*thread.block, address)
-                                : around + from_arguments(thread.block->grid->body, address);
+  std::string place = is_my_window(thread, address) ? describe_shared(*thread.block, address)
+                                                    : of_other_block(thread, address);
+  if (place.empty()) place = around + from_arguments(thread.block->grid->body, address);
   note_culprit(finding, address, bytes, kind);
   find(finding, *thread.block->grid,
        name_of(thread) + " " + does(kind) + " " + std::to_string(bytes) + " byte(s) at " +

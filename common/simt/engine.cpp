@@ -296,6 +296,11 @@ void finish(Thread& thread) {
     thread.copies.clear();
   }
   leave(thread, block.meeting);
+  const dim3& cluster = block.grid->launch.cluster;
+  if (checking && block.meeting.members == 0 && cluster.x * cluster.y * cluster.z > 1) {
+    check_leaving(thread);
+    check_leaving_barriers(thread);
+  }
   if (gang.wide) leave(thread, *block.cluster);  // a grid's barrier waits for all, for ever
   for (OpenCall& open : warp.calls) {
     if (open.arrived != 0) try_to_complete(block, warp, open);

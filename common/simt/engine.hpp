@@ -307,7 +307,14 @@ void settle(Thread& thread);
 /// Will the copy that `thread` starts at `pc` see what was written? Reads `bytes`, or writes them.
 void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                 ProgramCounter pc);
-std::string name_of(const Thread& thread);  ///< "block (1,0,0), thread (32,0,0)"
+/// The last thread of a block of a cluster leaves: may another block still use its shared memory?
+void check_leaving(const Thread& thread);
+/// The same of its barriers.
+void check_leaving_barriers(const Thread& thread);
+/// The finding. `what`: who did what at `pc`.
+void report_leaving(const Block& block, const std::string& what, ProgramCounter pc);
+std::string block_name(const Block& block);  ///< "block (1,0,0)"
+std::string name_of(const Thread& thread);   ///< "block (1,0,0), thread (32,0,0)"
 /// The same, with the kernel where it is another grid's.
 std::string name_of(const Grid& grid, std::uint32_t serial, unsigned rank);
 

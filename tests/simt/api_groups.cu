@@ -247,7 +247,8 @@ TEST_F(Groups, shared_memory_of_a_block_that_has_left) {
   if (!simt::instrumented()) GTEST_SKIP() << "needs the checks";
   Array<int> out(2);
   no_last_sync<<<2, 1>>>(out.get());
-  expect_finding("lifetime", "no_last_sync", {simt_test::here("api_groups.cu", "left block")});
+  expect_finding("lifetime", "no_last_sync",
+                 {simt_test::here("api_groups.cu", "left block"), "which has left: let all"});
 }
 
 __global__ void __cluster_dims__(2, 1, 1) cluster_race(int* out) {
@@ -266,7 +267,7 @@ TEST_F(Groups, race_between_blocks_of_a_cluster) {
   cluster_race<<<2, 1>>>(out.get());
   expect_finding("race", "cluster_race",
                  {simt_test::here("api_groups.cu", "cluster write"),
-                  simt_test::here("api_groups.cu", "cluster read")});
+                  simt_test::here("api_groups.cu", "cluster read"), "shared memory of block"});
 }
 
 }  // namespace
