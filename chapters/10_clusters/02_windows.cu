@@ -1,0 +1,93 @@
+// Idea: count in shared memory. A block has room for 58,112 counters, so the bins are dealt out to
+//   windows like cards, and a block counts for one window: half of the blocks look at all samples
+//   and count the even bins, the other half look again and count the odd ones.
+// Predicts: additions in shared memory, 32 banks side by side, cost little. With W windows each
+//   sample enters W SMs: the L2 cache sends W times the bytes, and each SM throws away all but 1/W.
+// Still wrong: just that. An SM reads what it does not count.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace windows {
+
+constexpr int block_size = 1024;
+constexpr int loads = 4;              // of 16 bytes, on their way at once per thread
+constexpr std::int64_t room = 58112;  // counters in the 227 KiB of a block
+
+/// Counts a sample, if it belongs to the window. Bin b is counter b / W of window b % W, where W is
+/// the number of windows, 2^shift.
+__device__ void count(unsigned* s, unsigned bins, unsigned shift, unsigned window,
+                      unsigned sample) {
+  if (sample < bins && (sample & ((1u << shift) - 1)) == window) atomicAdd(&s[sample >> shift], 1u);
+}
+
+/// Blocks b, b + W, b + 2W, ... share the samples among them, for window b % W.
+__global__ void __launch_bounds__(block_size, 1)
+    count_window(const unsigned* samples, unsigned* counts, std::int64_t n, unsigned bins,
+                 unsigned shift) {
+  extern __shared__ unsigned s[];
+  const int t = static_cast<int>(threadIdx.x);
+  const unsigned window = blockIdx.x & ((1u << shift) - 1);
+  const unsigned share = blockIdx.x >> shift, shares = gridDim.x >> shift;
+  const unsigned mine = (bins - window + (1u << shift) - 1) >> shift;  // counters of the window
+  for (unsigned i = t; i < mine; i += block_size) s[i] = 0;
+  __syncthreads();
+  const uint4* const in = reinterpret_cast<const uint4*>(samples);
+  const uint4 none = make_uint4(~0u, ~0u, ~0u, ~0u);  // no bin's
+  const std::int64_t vectors = n / 4, step = std::int64_t{shares} * block_size;
+  for (std::int64_t i = std::int64_t{share} * block_size + t; i < vectors; i += loads * step) {
+    uint4 v[loads];
+    for (int k = 0; k < loads; ++k) v[k] = i + k * step < vectors ? in[i + k * step] : none;
+    for (int k = 0; k < loads; ++k) {
+      count(s, bins, shift, window, v[k].x);
+      count(s, bins, shift, window, v[k].y);
+      count(s, bins, shift, window, v[k].z);
+      count(s, bins, shift, window, v[k].w);
+    }
+  }
+  if (share == 0 && t < n % 4) count(s, bins, shift, window, samples[4 * vectors + t]);
+  __syncthreads();
+  for (unsigned i = t; i < mine; i += block_size) {
+    if (s[i] != 0) atomicAdd(&counts[(i << shift) + window], s[i]);
+  }
+}
+
+/// counts[b] = how many of the n samples are b, for b < bins; larger samples are not counted.
+/// Device pointers, samples at a multiple of 16 bytes. \returns cudaErrorInvalidValue for another
+/// pointer, n or bins below 0, n above 2^32 - 1, bins above 2^24, or an error of CUDA.
+cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n, std::int64_t bins,
+                      cudaStream_t stream) {
+  if (n < 0 || n > UINT32_MAX || bins < 0 || bins > 1 << 24 ||
+      reinterpret_cast<std::uintptr_t>(samples) % 16 != 0) {
+    return cudaErrorInvalidValue;
+  }
+  if (bins == 0) return cudaSuccess;
+  const std::size_t bytes = static_cast<std::size_t>(bins) * sizeof(unsigned);
+  if (cudaError_t error = cudaMemsetAsync(counts, 0, bytes, stream)) return error;
+  if (n == 0) return cudaSuccess;
+  int shift = 0;
+  while ((bins + (1 << shift) - 1) >> shift > room) ++shift;
+  const int shared = static_cast<int>((bins + (1 << shift) - 1) >> shift) * 4;
+  int device = 0, sms = 0, per_sm = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) {
+    return error;
+  }
+  if (cudaError_t error =
+          cudaFuncSetAttribute(count_window, cudaFuncAttributeMaxDynamicSharedMemorySize, shared)) {
+    return error;
+  }
+  if (cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+          &per_sm, count_window, block_size, static_cast<std::size_t>(shared))) {
+    return error;
+  }
+  const std::int64_t needed = (n / 4 + block_size - 1) / block_size;
+  const std::int64_t most = sms * per_sm < 1 << shift ? 1 : sms * per_sm >> shift;
+  const std::int64_t shares = needed < 1 ? 1 : needed < most ? needed : most;
+  count_window<<<static_cast<unsigned>(shares << shift), block_size,
+                 static_cast<std::size_t>(shared), stream>>>(
+      samples, counts, n, static_cast<unsigned>(bins), static_cast<unsigned>(shift));
+  return cudaGetLastError();
+}
+
+}  // namespace windows

@@ -1,0 +1,14 @@
+// Chapter 10: every version on every test size and family of inputs, held to its contract. What is
+// special about this chapter, counters that come to their limit and clusters of all sizes, are
+// sizes of its studies.
+#include "chapter_test.hpp"
+#include "contract.hpp"
+
+int main(int argc, char** argv) {
+  course_test::take_order(&argc, argv);
+  testing::InitGoogleTest(&argc, argv);
+  course_test::register_chapter(
+      course::chapter(), {course::Input::random, course::Input::integers, course::Input::large});
+  course_test::register_contracts(course::chapter());
+  return RUN_ALL_TESTS();
+}
