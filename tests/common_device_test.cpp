@@ -279,6 +279,7 @@ TEST(MostCounted, NamesTheFirstFinding) {
   counts.global_loads = counts.global_stores = {10, 80, 10};
   counts.shared_loads = counts.shared_stores = {20, 40, 20};
   counts.global_atomics = {40, 40, 40};
+  counts.engine_read = 640 * 8;
   counts.warps = 20;
   counts.barriers = 40;
   counts.parts = {counts};
@@ -306,6 +307,7 @@ TEST(MostCounted, NamesTheFirstFinding) {
   expect(&M::read_wavefronts_per_multiply, 1,
          "2 wavefronts of shared memory per multiplication of a warp, 1 would do");
   expect(&M::bytes_per_element, 4, "it moves 8 bytes per element, 4 would do");
+  expect(&M::bulk_bytes_per_element, 4, "bulk copies read 8 bytes per element, 4 would do");
   expect(&M::barriers_per_block, 1, "2 barriers per block, 1 would do");
 }
 

@@ -30,6 +30,11 @@ double per_32_elements(const Requests& r, std::int64_t elements) {
   return elements == 0 ? 0 : 32 * static_cast<double>(r.requests) / static_cast<double>(elements);
 }
 
+double bulk_bytes_per_element(const Model& counts, std::int64_t elements) {
+  return elements == 0 ? 0
+                       : static_cast<double>(counts.engine_read) / static_cast<double>(elements);
+}
+
 double per_64_flops(const Requests& r, double flops) {
   return flops == 0 ? 0 : 64 * static_cast<double>(r.units) / flops;
 }
@@ -49,7 +54,7 @@ double barriers_per_block(const Model& counts) {
 bool MostCounted::any() const {
   return load_sectors + store_sectors + read_wavefronts + write_wavefronts + load_requests +
              atomic_requests + read_requests + read_wavefronts_per_multiply + bytes_per_element +
-             barriers_per_block >
+             bulk_bytes_per_element + barriers_per_block >
          0;
 }
 
@@ -75,6 +80,8 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
               most.read_wavefronts_per_multiply),
       finding("it moves ", bytes_per_element(counts, elements), "bytes per element",
               most.bytes_per_element),
+      finding("bulk copies read ", bulk_bytes_per_element(counts, elements), "bytes per element",
+              most.bulk_bytes_per_element),
       finding("", barriers_per_block(counts), "barriers per block", most.barriers_per_block)};
   for (const std::string& text : findings) {
     if (!text.empty()) return text;

@@ -26,6 +26,9 @@ struct MostCounted {
   /// Bytes that loads and stores of global memory move, 32 for each sector, per element of the
   /// first input.
   double bytes_per_element = 0;
+  /// Bytes that bulk copies read from global memory, per element of the first input. What a
+  /// multicast brings to several blocks is read once.
+  double bulk_bytes_per_element = 0;
   double barriers_per_block = 0;  ///< in the kernel that has most of them
 
   bool any() const;
@@ -33,7 +36,8 @@ struct MostCounted {
 
 /// Empty, or the first finding with what was counted and what would do: "uncoalesced: 32 sectors
 /// per load request, 4 would do". A thousandth too many is an edge of an array, and no finding.
-/// Asynchronous copies are not counted. elements: of the first input. flops: of the problem.
+/// Asynchronous copies of 4 to 16 bytes are not counted. elements: of the first input. flops: of
+/// the problem.
 std::string too_many(const MostCounted& most, const Model& counts, std::int64_t elements,
                      double flops = 0);
 

@@ -36,6 +36,7 @@ struct Copy {
   std::size_t element = 0;  ///< of a reduction, with what is done for each
   void (*combine)(void* to, const void* from) = nullptr;
   std::shared_ptr<char[]> read = nullptr;  ///< what the source was when it was read; null: not yet
+  bool again = false;                      ///< of a multicast, for a block that is not its first
 };
 
 std::atomic<std::uint64_t> engine_read{0}, engine_written{0};
@@ -44,8 +45,9 @@ std::atomic<std::uint64_t> engine_read{0}, engine_written{0};
 void land(const Copy& copy) {
   Thread& thread = *current_thread;
   if (copy.bulk) {
-    if (copy.from != nullptr && !is_window(reinterpret_cast<std::uintptr_t>(copy.from)))
-      engine_read += copy.bytes;
+    const bool from_global =
+        copy.from != nullptr && !is_window(reinterpret_cast<std::uintptr_t>(copy.from));
+    if (from_global && !copy.again) engine_read += copy.bytes;
     if (!is_window(reinterpret_cast<std::uintptr_t>(copy.to))) engine_written += copy.bytes;
   }
   if (checking) {
@@ -177,10 +179,9 @@ Record& record_of(const std::uint64_t* barrier, ProgramCounter site) {
   }
   const Thread& thread = *current_thread;
   ProgramCounter loaded_at = 0;
-  const bool by_other =
-      thread.block->serial == serial
-          ? thread.rank != record.rank && record.time >= thread.block->barrier_time
-          : owner != nullptr;
+  const bool by_other = thread.block->serial == serial
+                            ? thread.rank != record.rank && record.time >= barrier_time_of(thread)
+                            : owner != nullptr;
   if (checking && by_other && !record.raced &&
       order_known(thread, serial, record.time, record.rank, &loaded_at) != Ordered::yes) {
     record.raced = true;
@@ -360,7 +361,7 @@ void mbarrier_expect(std::uint64_t* barrier, std::int64_t bytes) {
 bool mbarrier_test(std::uint64_t* barrier, bool parity) {
   if (current_thread == nullptr) return load(barrier).parity != parity;
   Record& record = record_of(barrier, caller(__builtin_return_address(0)));
-  if (record.serial != current_thread->block->serial) {
+  if (record.serial != 0 && record.serial != current_thread->block->serial) {
     fail("barrier",
          "waits at a barrier of another block: a thread can wait at its own block's only",
          caller(__builtin_return_address(0)));
@@ -400,7 +401,7 @@ unsigned mbarrier_pending(std::uint64_t token) {
 }
 
 void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
-                   bool counted) {
+                   bool counted, bool again) {
   if (current_thread == nullptr) {
     std::memcpy(to, from, bytes);
     return;
@@ -413,11 +414,12 @@ void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size
   }
   if (tracing) trace_copy(to, from, bytes, site);
   record.copies.push_back({to, from, bytes, site, counted, false, counted});
+  record.copies.back().again = again;
   release(barrier);  // whoever lands the copy reads what this thread has written
 }
 
 void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
-                 const std::int32_t* coordinates, int rank) {
+                 const std::int32_t* coordinates, int rank, bool again) {
   const void* const pc = __builtin_return_address(0);
   const ProgramCounter site = caller(pc);
   Record& record = record_of(barrier, site);
@@ -429,6 +431,7 @@ void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
     }
     record.copies.push_back(
         {piece.shared, piece.global, piece.bytes, site, true, false, true, piece.fill});
+    record.copies.back().again = again;
   }
   release(barrier);  // whoever lands the copy reads what this thread has written
 }
@@ -459,15 +462,22 @@ void mbarrier_take_copies(std::uint64_t* barrier) {
   release(barrier);
 }
 
-void mbarrier_store(std::uint64_t* barrier, void* to, const void* value, std::size_t bytes) {
+void mbarrier_store(std::uint64_t* barrier, void* to, const void* value, std::size_t bytes,
+                    void (*combine)(void* to, const void* from)) {
   Thread& thread = *current_thread;
   const ProgramCounter site = caller(__builtin_return_address(0));
   Record& record = record_of(barrier, site);
   if (checking) {  // not counted: it is no store of the SM's load/store unit
-    check_access(thread, reinterpret_cast<std::uintptr_t>(to), bytes, Access::store,
-                 Strength::plain, site);
+    const bool stores = combine == nullptr;
+    check_access(thread, reinterpret_cast<std::uintptr_t>(to), bytes,
+                 stores ? Access::store : Access::atomic,
+                 stores ? Strength::plain : Strength::atomic, site);
   }
-  std::memcpy(to, value, bytes);
+  if (combine != nullptr) {
+    combine(to, value);
+  } else {
+    std::memcpy(to, value, bytes);
+  }
   release(barrier);
   const std::uint64_t old =
       update(barrier, [=](State& state) { state.bytes -= static_cast<std::int64_t>(bytes); });

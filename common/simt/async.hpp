@@ -25,9 +25,10 @@ bool mbarrier_test(std::uint64_t* barrier, bool parity);
 bool mbarrier_parity(std::uint64_t token);       ///< of the phase that the token belongs to
 unsigned mbarrier_pending(std::uint64_t token);  ///< arrivals that were missing
 /// A copy that belongs to the barrier's current phase. `counted`: its bytes are those that
-/// mbarrier_expect() speaks of; otherwise it just lands before a wait for the phase ends.
+/// mbarrier_expect() speaks of; otherwise it just lands before a wait for the phase ends. `again`:
+/// to one more block of a multicast, so that its bytes were read before.
 void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
-                   bool counted);
+                   bool counted, bool again = false);
 /// The same by the running thread's own instruction (LDGSTS) of 4, 8 or 16 bytes, not by the copy
 /// engine: the counters see it. `pc`: a return address into the kernel.
 void mbarrier_copy_piece(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
@@ -36,9 +37,10 @@ void mbarrier_copy_piece(std::uint64_t* barrier, void* to, const void* from, std
 /// current phase (cp.async.mbarrier.arrive). Arrives not.
 void mbarrier_take_copies(std::uint64_t* barrier);
 
-/// A value that a thread stores into any block of its cluster (st.async): its bytes count at the
-/// barrier, which lies beside it. Lands at once.
-void mbarrier_store(std::uint64_t* barrier, void* to, const void* value, std::size_t bytes);
+/// A value that a thread stores into any block of its cluster (st.async), or combines with what is
+/// there (red.async): its bytes count at the barrier, which lies beside it. Lands at once.
+void mbarrier_store(std::uint64_t* barrier, void* to, const void* value, std::size_t bytes,
+                    void (*combine)(void* to, const void* from) = nullptr);
 
 /// Waits; always inlined, so that a report names the kernel's line.
 SIMT_INLINE void mbarrier_wait(std::uint64_t* barrier, bool parity) {

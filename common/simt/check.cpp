@@ -63,7 +63,7 @@ namespace {
 /// a barrier.
 inline bool surely_ordered(const Record& record, const Thread& thread, const Block& block) {
   if (record.serial != block.serial) return record.serial < block.grid->family_serial;
-  return record.time < block.barrier_time || record.rank == thread.rank;
+  return record.time < barrier_time_of(thread) || record.rank == thread.rank;
 }
 
 /// Is what `record` did ordered before what `thread` does now? `loaded_at`: if loosely, the strong
@@ -196,7 +196,7 @@ inline bool two_read_already(const Cell& cell, const Thread& thread, unsigned by
   if (a.serial != block.serial || b.serial != block.serial || (a.bytes & b.bytes & bytes) != bytes)
     return false;
   const std::uint32_t earlier = std::min<std::uint32_t>(a.time, b.time);
-  if (earlier < block.barrier_time) return false;
+  if (earlier < barrier_time_of(thread)) return false;
   const unsigned warp_a = a.rank / 32, warp_b = b.rank / 32;
   if (warp_a != warp_b) return true;
   const Warp& mine = block.warps[thread.warp];

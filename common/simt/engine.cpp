@@ -149,7 +149,11 @@ __attribute__((noinline)) void complete(Gang& gang, Block& block, Meeting& meeti
     note_barrier(block);
     gang.cursor = block.first_in_order;
   } else {
-    note_cluster_or_grid(gang);
+    if (&meeting == block.cluster) {
+      note_cluster(gang);
+    } else {
+      note_grid(gang);
+    }
     gang.cursor = 0;
   }
   release(gang, meeting);

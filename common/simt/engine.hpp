@@ -144,7 +144,8 @@ struct Block {
   std::vector<Variable> variables;
   // time, for the race checks: moves on with everything that orders threads of this block
   std::uint32_t time = 1, barrier_time = 0;
-  KnownBlocks knows;       ///< other blocks, by strong loads
+  std::uint32_t before_cluster = 0;  ///< barrier_time without the last barrier of its cluster
+  KnownBlocks knows;                 ///< other blocks, by strong loads
   bool knows_all = false;  ///< too many to keep apart: no race with other blocks is reported
   std::shared_ptr<BlockTrace> trace;  ///< null unless its requests are kept for drawing
 };
@@ -161,8 +162,9 @@ struct Gang {
   std::vector<Thread*> order;                ///< in which they run; the first few again at the end
   std::size_t cursor = 0;
   unsigned live = 0;
-  Meeting meeting;                               ///< all of them
-  MetBlocks knows;                               ///< by the last barrier of all
+  Meeting meeting;  ///< all of them
+  MetBlocks knows;  ///< by the last barrier of all
+  MetBlocks knew;   ///< by the one before, if the last one was a cluster's
   std::uint64_t idle_since = 0, idle_tests = 0;  ///< of memory barriers, since that progress + 1
 
   Thread* pick();
@@ -320,8 +322,17 @@ std::string name_of(const Grid& grid, std::uint32_t serial, unsigned rank);
 
 // ---- order.cpp ----
 
+/// Has the thread arrived at a barrier of its cluster that is over by now, and not waited for it?
+/// Then the barrier tells it nothing.
+bool is_over_unawaited(const Thread& thread);
+/// The time of the last barrier of its block that the thread knows of.
+inline std::uint32_t barrier_time_of(const Thread& thread) {
+  const Block& block = *thread.block;
+  return thread.at_cluster && is_over_unawaited(thread) ? block.before_cluster : block.barrier_time;
+}
 void note_barrier(Block& block);
-void note_cluster_or_grid(Gang& gang);
+void note_cluster(Gang& gang);
+void note_grid(Gang& gang);
 void note_warp_call(Block& block, Warp& warp, std::uint32_t mask);
 
 // ---- findings.cpp ----

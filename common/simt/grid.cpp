@@ -165,6 +165,7 @@ void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned block
   gang.meeting = {};
   gang.meeting.members = gang.live;
   gang.knows.clear();
+  gang.knew.clear();
   for (const auto& cluster : gang.clusters) *cluster = {};
   for (unsigned b = 0; b < blocks; ++b) {
     Block& block = *gang.blocks[b];

@@ -139,6 +139,20 @@ Ordered known_of_block(const KnownBlocks& blocks, std::uint32_t serial, std::uin
   return found == blocks.end() ? Ordered::no : compare(time, found->second, loaded_at);
 }
 
+bool is_over_unawaited(const Thread& thread) {
+  return thread.at_cluster && thread.block->cluster->phase != thread.cluster_ticket;
+}
+
+namespace {
+
+/// The blocks that the thread has met at a barrier, and until when.
+const MetBlocks& met_by(const Thread& thread) {
+  const Gang& gang = *thread.block->gang;
+  return is_over_unawaited(thread) ? gang.knew : gang.knows;
+}
+
+}  // namespace
+
 Ordered order_known(const Thread& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
                     ProgramCounter* loaded_at) {
   const Block& block = *thread.block;
@@ -148,7 +162,7 @@ Ordered order_known(const Thread& thread, std::uint32_t serial, std::uint32_t ti
     return known_in_block(warp.acquired, warp.known, lanes, thread.warp, time, rank, loaded_at);
   }
   const Ordered result =
-      known_of_others(block.gang->knows, block.knows, block.knows_all, serial, time, loaded_at);
+      known_of_others(met_by(thread), block.knows, block.knows_all, serial, time, loaded_at);
   if (result == Ordered::yes || serial >= block.grid->first_serial) return result;
   return std::max(result, order_in_family(*block.grid, serial, time, rank, loaded_at));
 }
@@ -160,14 +174,14 @@ std::unique_ptr<Knowledge> knowledge_of(Thread& thread) {
   knowledge->serial = block.serial;
   knowledge->rank = thread.rank;
   knowledge->time = ++block.time;
-  knowledge->barrier_time = block.barrier_time;
+  knowledge->barrier_time = barrier_time_of(thread);
   knowledge->warp_known = warp.known;
   if (warp.lane_knows) {
     const std::uint32_t* lanes = &warp.lane_knows[thread.lane * 32u];
     knowledge->lanes.assign(lanes, lanes + 32);
   }
   knowledge->acquired = warp.acquired;
-  knowledge->met = block.gang->knows;
+  knowledge->met = met_by(thread);
   knowledge->blocks = block.knows;
   knowledge->all = block.knows_all;
   return knowledge;
@@ -214,7 +228,7 @@ void release_fenced(Thread& thread, const volatile void* address) {
 
 void forget_order(Block& block) {
   block.time = 1;
-  block.barrier_time = 0;
+  block.barrier_time = block.before_cluster = 0;
   block.knows.clear();
   block.knows_all = false;
   for (Warp& warp : block.warps) {
@@ -235,11 +249,20 @@ void forget_order(Thread& thread) {
   thread.turns = {};
 }
 
-void note_barrier(Block& block) { block.barrier_time = ++block.time; }
+void note_barrier(Block& block) { block.barrier_time = block.before_cluster = ++block.time; }
 
-void note_cluster_or_grid(Gang& gang) {
+void note_cluster(Gang& gang) {
+  gang.knew = gang.knows;
   for (const auto& block : gang.blocks) {
+    block->before_cluster = block->barrier_time;
     block->barrier_time = ++block->time;
+    gang.knows[block->serial] = block->time;
+  }
+}
+
+void note_grid(Gang& gang) {
+  for (const auto& block : gang.blocks) {
+    note_barrier(*block);
     gang.knows[block->serial] = block->time;
   }
 }
@@ -282,7 +305,7 @@ void proxy_fence() {
   if (thread == nullptr) return;
   Block& block = *thread->block;
   const std::uint32_t time = ++block.time;
-  thread->proxy_fence = {time, block.barrier_time, block.warps[thread->warp].known, time};
+  thread->proxy_fence = {time, barrier_time_of(*thread), block.warps[thread->warp].known, time};
   block.grid->any_proxy_fence = true;
 }
 

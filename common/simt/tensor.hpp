@@ -25,9 +25,10 @@ struct TensorPiece {
 std::vector<TensorPiece> tensor_pieces(const void* map, const std::int32_t* coordinates, int rank,
                                        void* shared, bool store, const void* pc);
 
-/// From global to shared memory; all bytes of the box are counted at the barrier.
+/// From global to shared memory; all bytes of the box are counted at the barrier. `again`: to one
+/// more block of a multicast.
 void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
-                 const std::int32_t* coordinates, int rank);
+                 const std::int32_t* coordinates, int rank, bool again = false);
 /// From shared to global memory, in the thread's next group.
 void tensor_store(const void* map, const std::int32_t* coordinates, int rank, const void* shared);
 /// The same, but each element of the array is combined with that of the box, atomically.

@@ -170,4 +170,75 @@ TEST_F(Cluster, less_is_sent_than_expected) {
   expect_finding("deadlock", "send_four", {"no thread can go on"});
 }
 
+/// Each lane adds 1 to a counter of the other block and, by threads of both blocks, to one of block
+/// 0. `waits`: for what is sent.
+template <bool waits>
+__global__ void __cluster_dims__(2, 1, 1) add_there(unsigned* out) {
+  __shared__ unsigned mine, shared_by_both;
+  __shared__ std::uint64_t full;
+  const auto cluster = cg::this_cluster();
+  const unsigned rank = cluster.block_rank(), other = 1 - rank;
+  if (threadIdx.x == 0) {
+    mine = shared_by_both = 0;
+    ptx::mbarrier_init(&full, 1);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full,
+                                   4 * 32 * (rank == 0 ? 3 : 1));
+  }
+  cluster.sync();
+  ptx::red_async(ptx::op_add, cluster.map_shared_rank(&mine, other), 1u,
+                 cluster.map_shared_rank(&full, other));
+  ptx::red_async(ptx::op_add, cluster.map_shared_rank(&shared_by_both, 0), 1u,
+                 cluster.map_shared_rank(&full, 0));
+  if (waits) wait(&full, 0);
+  if (threadIdx.x == 0) {
+    out[2 * rank] = mine;  // HERE red
+    out[2 * rank + 1] = shared_by_both;
+  }
+  cluster.sync();
+}
+TEST_F(Cluster, sums_by_red_async) {
+  Array<unsigned> out(4);
+  add_there<true><<<2, 32>>>(out.get());
+  expect_clean();
+  EXPECT_EQ(out.host(), (std::vector<unsigned>{32, 64, 32, 0}));
+}
+TEST_F(Cluster, sums_by_red_async_not_awaited) {
+  Array<unsigned> out(4);
+  add_there<false><<<2, 32>>>(out.get());
+  expect_finding("race", "add_there<false>", {"updated it"});
+}
+
+/// Reads what the other block and what another thread of this one wrote before all arrived, and
+/// waits for all only if told so. Block 0 arrives last.
+template <bool waits>
+__global__ void __cluster_dims__(2, 1, 1) arrive_and_read(int* out, int from_other) {
+  __shared__ int mine[64];
+  const auto cluster = cg::this_cluster();
+  const int t = static_cast<int>(threadIdx.x), rank = static_cast<int>(cluster.block_rank());
+  mine[t] = t;
+  auto token = cluster.barrier_arrive();
+  for (int k = 0; k < 3; ++k) __nanosleep(100);  // by now all have arrived
+  if (waits) cluster.barrier_wait(std::move(token));
+  const int* const from = from_other != 0 ? cluster.map_shared_rank(mine, 1 - rank) : mine;
+  out[64 * rank + t] = from[63 - t];
+  if (!waits) cluster.barrier_wait(std::move(token));
+  cluster.sync();
+}
+TEST_F(Cluster, reads_after_the_wait) {
+  Array<int> out(128);
+  arrive_and_read<true><<<2, 64>>>(out.get(), 1);
+  arrive_and_read<true><<<2, 64>>>(out.get(), 0);
+  expect_clean();
+}
+TEST_F(Cluster, reads_another_block_before_the_wait) {
+  Array<int> out(128);
+  arrive_and_read<false><<<2, 64>>>(out.get(), 1);
+  expect_finding("race", "arrive_and_read<false>", {"wrote it"});
+}
+TEST_F(Cluster, reads_its_own_block_before_the_wait) {
+  Array<int> out(128);
+  arrive_and_read<false><<<2, 64>>>(out.get(), 0);
+  expect_finding("race", "arrive_and_read<false>", {"wrote it"});
+}
+
 }  // namespace

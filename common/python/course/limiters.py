@@ -26,6 +26,8 @@ METRICS = {
     "dram_bytes_read": "dram__bytes_read.sum",
     "dram_bytes_written": "dram__bytes_write.sum",
     "l2_percent": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l2_sectors_read": "lts__t_sectors_op_read.sum",
+    "sm_bytes_read": "l1tex__m_xbar2l1tex_read_bytes.sum",
     "sm_percent": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "issue_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "lanes_per_instruction": "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
@@ -301,6 +303,12 @@ FIELDS: Dict[str, Tuple[str, Callable[[Limiter], str]]] = {
     "dram_read": ("bytes read", lambda row: _count(row.get("dram_bytes_read"))),
     "dram_written": ("bytes written", lambda row: _count(row.get("dram_bytes_written"))),
     "l2": ("L2 %", lambda row: _percent(row.get("l2_percent"))),
+    "l2_read": ("GB read from L2", lambda row: _plain(
+        None if row.get("l2_sectors_read") is None
+        else (row.get("l2_sectors_read") or 0) * 32e-9, 2)),
+    "sm_read": ("GB come to SMs", lambda row: _plain(
+        None if row.get("sm_bytes_read") is None
+        else (row.get("sm_bytes_read") or 0) * 1e-9, 2)),
     "sm": ("SM %", lambda row: _percent(row.get("sm_percent"))),
     "issue": ("issue slots %", lambda row: _percent(row.get("issue_percent"))),
     "lanes": ("lanes of 32", lambda row: _plain(row.get("lanes_per_instruction"), 1)),
