@@ -1,19 +1,20 @@
 // Idea: a scan by one cluster. Each block scans its tile, then stores the tile's sum into all
-// blocks
-//   behind it. One meeting later each block adds up what came before it: no flag in global memory,
-//   no look back.
+// blocks.
+//   One meeting later each block adds up what came before it: no flag in global memory, no look
+//   back.
 // Predicts: as 10, twice the bytes: for small arrays little more than an empty kernel.
-// Still wrong: eight SMs again; and tile after tile, a meeting each, from 2^17 floats on.
+// Still wrong: eight SMs again; and tile after tile, a meeting each, from 2^16 floats on.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <utility>
 
 namespace cluster_scan {
 
 namespace cg = cooperative_groups;
 
-constexpr int block_size = 1024;
+constexpr int block_size = 512;
 constexpr int blocks = 8;  // one cluster
 constexpr int warps = block_size / 32;
 constexpr int per_thread = 16;  // floats
@@ -38,7 +39,7 @@ __global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(block_size)
   const int t = static_cast<int>(threadIdx.x), lane = t % 32, warp = t / 32;
   const int rank = static_cast<int>(cluster.block_rank());
   float carry = 0;  // the sum of all rounds before
-  cluster.sync();   // all blocks have begun: their shared memory is there
+  auto all_have_begun = cluster.barrier_arrive();
   int round = 0;
   for (std::int64_t begin = 0; begin < n; begin += tile * blocks, ++round) {
     const std::int64_t first = begin + rank * tile + warp * 32 * per_thread + 4 * lane;
@@ -65,10 +66,11 @@ __global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(block_size)
     }
     if (lane == 0) of_warps[warp] = of_warp;
     __syncthreads();
-    const float up_to_warp = scan_warp(of_warps[lane], lane);  // every warp, for itself
-    const float of_warps_before = __shfl_sync(~0u, up_to_warp, (warp + 31) % 32);
+    const float up_to_warp = scan_warp(of_warps[lane % warps], lane);  // every warp, for itself
+    const float of_warps_before = __shfl_sync(~0u, up_to_warp, (warp + warps - 1) % warps);
     float* const sums = of_blocks[round % 2];
-    const float of_block = __shfl_sync(~0u, up_to_warp, 31);
+    const float of_block = __shfl_sync(~0u, up_to_warp, warps - 1);
+    if (round == 0) cluster.barrier_wait(std::move(all_have_begun));  // their memory is there
     if (t < blocks) cluster.map_shared_rank(sums, t)[rank] = of_block;
     cluster.sync();  // the sums of all blocks have arrived in all blocks
     float start = carry;

@@ -27,8 +27,11 @@ using FloatsToFloats = cudaError_t(const float* in, float* out, std::int64_t n,
                                    cudaStream_t stream);
 using FloatsIn = cudaError_t(void* workspace, std::size_t& workspace_bytes, const float* in,
                              float* out, std::int64_t n, cudaStream_t stream);
+/// Also chains and meetings: `in` says where a chain goes, or what each step adds.
 using Exchange = cudaError_t(const unsigned* in, unsigned* out, std::int64_t n, std::int64_t size,
                              cudaStream_t stream);
+using Throws = cudaError_t(void* workspace, std::size_t& workspace_bytes, const unsigned* add,
+                           unsigned* out, std::int64_t n, std::int64_t size, cudaStream_t stream);
 
 namespace clusters {
 
@@ -207,7 +210,7 @@ class RingProblem : public course::Problem {
   }
 };
 
-/// out[0] = the sum of n floats, by 8 x 1024 threads in trees: a thread's own additions come first.
+/// out[0] = the sum of n floats, by 8 x 512 threads in trees: a thread's own additions come first.
 class SumProblem : public course::Problem {
  public:
   using Problem::Problem;
@@ -226,10 +229,10 @@ class SumProblem : public course::Problem {
       return sum;
     });
   }
-  /// An element takes part in at most n / (4 x 4 x 8 x 1024) + 32 additions.
+  /// An element takes part in at most n / (4 x 4 x 8 x 512) + 32 additions.
   course::Tolerance tolerance(int) const override {
     if (input() == course::Input::integers) return {0, 0, true};
-    const double all = static_cast<double>(n()), deep = all / 131072 + 32;
+    const double all = static_cast<double>(n()), deep = all / 65536 + 32;
     return {deep * (all * clusters::largest(input()) * 0x1p-24 + 0x1p-150), 0, false};
   }
 };
@@ -250,10 +253,10 @@ class ScanProblem : public course::Problem {
       out[i] = sum += course::value<float>(input(), seed(), i);
     }
   }
-  /// An element takes part in at most n / 131072 + 40 additions.
+  /// An element takes part in at most n / 65536 + 40 additions.
   course::Tolerance tolerance(int) const override {
     if (input() == course::Input::integers) return {0, 0, true};
-    const double all = static_cast<double>(n()), deep = all / 131072 + 40;
+    const double all = static_cast<double>(n()), deep = all / 65536 + 40;
     return {deep * (all * clusters::largest(input()) * 0x1p-24 + 0x1p-150), 0, false};
   }
 };
@@ -300,4 +303,47 @@ class ExchangeProblem : public course::Problem {
 
  private:
   Result result_;
+};
+
+/// A chain through 64 places: n steps from place 0, each to where the place says.
+class ChainProblem : public course::Problem {
+ public:
+  using Problem::Problem;
+  static constexpr std::uint32_t places = 64;
+  /// Odd, so that the chain goes through all places.
+  std::uint32_t stride() const { return static_cast<std::uint32_t>(2 * (seed() % 32) + 1); }
+  std::vector<course::Array> inputs() const override {
+    course::Array chain{"chain", places, course::Type::u32, seed()};
+    chain.values = [stride = stride()](void* host) {
+      for (std::uint32_t i = 0; i < places; ++i) {
+        static_cast<std::uint32_t*>(host)[i] = (i + stride) % places;
+      }
+    };
+    return {chain};
+  }
+  std::vector<course::Array> outputs() const override { return {{"end", 1, course::Type::u32}}; }
+  double bytes_read() const override { return 4.0 * places; }
+  double bytes_written() const override { return 4; }
+  Work work() const override { return {static_cast<double>(n()), 1e6, "Msteps/s"}; }
+  void expected(int, double* end) const override {
+    end[0] = static_cast<double>(n() % places * stride() % places);
+  }
+  course::Tolerance tolerance(int) const override { return {0, 0, true}; }
+};
+
+/// out[0] = n add[0]: each of n steps adds.
+class StepProblem : public course::Problem {
+ public:
+  using Problem::Problem;
+  std::vector<course::Array> inputs() const override {
+    return {{"add", 1, course::Type::u32, seed()}};
+  }
+  std::vector<course::Array> outputs() const override { return {{"sum", 1, course::Type::u32}}; }
+  double bytes_read() const override { return 4; }
+  double bytes_written() const override { return 4; }
+  Work work() const override { return {static_cast<double>(n()), 1e6, "Msteps/s"}; }
+  void expected(int, double* sum) const override {
+    sum[0] = course::value<std::uint32_t>(input(), seed(), 0) * static_cast<std::uint32_t>(n());
+  }
+  course::Tolerance tolerance(int) const override { return {0, 0, true}; }
 };

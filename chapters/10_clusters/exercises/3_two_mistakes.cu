@@ -1,4 +1,4 @@
-// Exercise 3: version 05 with two mistakes. Find and mend them.
+// Exercise 3: a simpler form of version 06 with two mistakes. Find and mend them.
 //   ./chapters/run 10 --exercise 3          builds and checks it; --hint helps
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>

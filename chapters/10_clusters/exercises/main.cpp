@@ -7,8 +7,8 @@
 
 COURSE_LAUNCHERS(FloatsToFloats, (add_rings, sum), exercise);
 COURSE_LAUNCHERS(Histogram, (histogram), exercise, windows);
-COURSE_LAUNCHERS(RanksBy, (rank_of_each), exercise);
-COURSE_LAUNCHERS(Ranks, (rank_of_each), exercise, rank_by_loads_study);
+COURSE_LAUNCHERS(RanksBy, (rank_of_each), exercise, multicast);
+COURSE_LAUNCHERS(Ranks, (rank_of_each), exercise);
 
 namespace {
 
@@ -53,23 +53,25 @@ int main(int argc, char** argv) {
     exercise.make = make_problem<HistogramProblem>();
     Histogram* const histogram = exercise::histogram;
     exercise.yours = row("yours", "your version", histogram);
-    exercise.test_sizes = sizes(
-        "bins", {{4099, 255}, {1, 1}, {20483, 75000}, {0, 7}, {9001, 130000}, {1 << 16, 75000}});
-    exercise.size = {{{"n", std::int64_t{1} << 28}, {"bins", 75000}}};
+    exercise.test_sizes =
+        sizes("bins", {{4099, 255}, {1, 1}, {4099, 58111}, {0, 7}, {9001, 1000}, {1 << 16, 4096}});
+    exercise.size = {{{"n", 1 << 22}, {"bins", 58000}}};
     exercise.compared = row("02_windows", "shared memory, a window per block", windows::histogram);
     exercise.least_ratio = 1.05;
-    exercise.most.bytes_per_element = 4.1;
+    // Two clusters add 4096 counters each, by warps, for 2^16 samples: an eighth per 32.
+    exercise.most.atomic_requests = 0.125;
   } else {
     exercise.make = make_problem<RankProblem>();
     Ranks* const ranks = exercise::rank_of_each;
-    exercise.yours = row("yours", "your version", ranks);
-    exercise.test_sizes =
-        sizes("m", {{4096, 4}, {3, 5}, {70001, 9}, {40961, 3}, {0, 2}, {1 << 16, 16}});
-    exercise.size = {{{"n", 1 << 22}, {"m", 1056}}};
-    exercise.compared = row("by_loads", "ordinary loads", rank_by_loads_study::rank_of_each);
-    exercise.least_ratio = 1.2;
-    exercise.most.load_requests =
-        1.05;  // a quarter of a request per warp's 32 values, by 16 blocks
+    exercise.yours = row("yours", "your version", ranks, {"n", "m"});
+    exercise.test_sizes = sizes(
+        "m", {{8192, 4, 1}, {3, 5, 1}, {70001, 9, 1}, {40961, 3, 1}, {0, 2, 1}, {1 << 16, 16, 1}});
+    exercise.size = {{{"n", 1 << 22}, {"m", 1056}, {"size", 1}}};
+    RanksBy* const alone = multicast::rank_of_each;
+    exercise.compared = row("06_multicast", "clusters of one block", alone, {"n", "m", "size"});
+    exercise.least_ratio = 1.1;
+    // 16 queries in clusters of four: each value is read four times.
+    exercise.most.bulk_bytes_per_element = 16;
   }
   return run_exercise(argc, argv, exercise);
 }

@@ -1,6 +1,6 @@
 // Study: what the network between SMs moves. Every block of a cluster moves a tile of 16 KiB to the
-//   next one, again and again, in five ways: the other one loads it (pull); or threads store it,
-//   add it atomically, send it by st.async, or order bulk copies (push).
+//   next one, again and again, in six ways: the other one loads it (pull); or threads store it, add
+//   it atomically, send it by st.async, add it by red.async, or order bulk copies (push).
 // Predicts: a load waits for the way there and back, a store for nothing: push is faster than pull.
 //   An atomic addition moves four bytes per packet. One order for 16 KiB costs no thread anything.
 #include <cooperative_groups.h>
@@ -21,7 +21,11 @@ constexpr int tile_bytes = vectors * static_cast<int>(sizeof(uint4));
 constexpr int places = 8;
 constexpr int rounds = 64;
 
-enum class Way { load, store, add, st_async, bulk };
+enum class Move { load, store, add, red_async, st_async, bulk };
+
+/// Does a barrier tell that a tile has come?
+template <Move way>
+constexpr bool tells = way == Move::red_async || way == Move::st_async || way == Move::bulk;
 
 __device__ void wait(std::uint64_t* barrier, unsigned parity) {
   while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, barrier, parity)) {
@@ -35,7 +39,7 @@ __device__ uint4 plus(uint4 a, uint4 b) {
 /// A tile per block. load: out[i] = the sum over k < rounds of w[(i + 64 k) % vectors], where w is
 /// the next block's tile. Otherwise w is the tile of the block before: it is put into the places in
 /// turn, and out = the sum of all places.
-template <Way way>
+template <Move way>
 __global__ void __launch_bounds__(block_size) exchange(const uint4* in, uint4* out) {
   extern __shared__ __align__(128) uint4 s[];  // this block's tile, then the places
   __shared__ std::uint64_t full[places];
@@ -59,26 +63,32 @@ __global__ void __launch_bounds__(block_size) exchange(const uint4* in, uint4* o
   for (int round = 0; round < rounds; ++round) {
     const int p = round % places;
     uint4* const to = there + (p + 1) * vectors + t;
-    if (way == Way::st_async || way == Way::bulk) {
+    if (tells<way>) {
       std::uint64_t* const barrier = cluster.map_shared_rank(&full[p], next);
       if (t == 0) {
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
                                        &full[p], tile_bytes);
-        if (way == Way::bulk) {
+        if (way == Move::bulk) {
           ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, to, s, tile_bytes, barrier);
         }
       }
-      for (int k = 0; k < mine && way == Way::st_async; ++k) {
+      for (int k = 0; k < mine && way == Move::st_async; ++k) {
         const unsigned words[4] = {v[k].x, v[k].y, v[k].z, v[k].w};
         ptx::st_async(&to[k * block_size].x, words, barrier);
       }
+      for (int k = 0; k < mine && way == Move::red_async; ++k) {
+        ptx::red_async(ptx::op_add, &to[k * block_size].x, v[k].x, barrier);
+        ptx::red_async(ptx::op_add, &to[k * block_size].y, v[k].y, barrier);
+        ptx::red_async(ptx::op_add, &to[k * block_size].z, v[k].z, barrier);
+        ptx::red_async(ptx::op_add, &to[k * block_size].w, v[k].w, barrier);
+      }
     }
     for (int k = 0; k < mine; ++k) {
-      if (way == Way::load) {
+      if (way == Move::load) {
         sum[k] = plus(sum[k], there[(t + k * block_size + 64 * round) % vectors]);
       }
-      if (way == Way::store) to[k * block_size] = v[k];
-      if (way == Way::add) {
+      if (way == Move::store) to[k * block_size] = v[k];
+      if (way == Move::add) {
         atomicAdd(&to[k * block_size].x, v[k].x);
         atomicAdd(&to[k * block_size].y, v[k].y);
         atomicAdd(&to[k * block_size].z, v[k].z);
@@ -86,13 +96,13 @@ __global__ void __launch_bounds__(block_size) exchange(const uint4* in, uint4* o
       }
     }
     if (p != places - 1) continue;
-    if (way == Way::st_async || way == Way::bulk) {
+    if (tells<way>) {
       for (std::uint64_t& barrier : full) wait(&barrier, round / places % 2);
     }
     cluster.sync();  // all places have been filled, everywhere, before they are filled again
   }
   for (int k = 0; k < mine; ++k) {
-    for (int p = 1; p <= places && way != Way::load; ++p) {
+    for (int p = 1; p <= places && way != Move::load; ++p) {
       sum[k] = plus(sum[k], s[p * vectors + t + k * block_size]);
     }
     out[first + t + k * block_size] = sum[k];
@@ -102,7 +112,7 @@ __global__ void __launch_bounds__(block_size) exchange(const uint4* in, uint4* o
 /// Exchanges among clusters of `size` blocks (1, 2, 4, 8 or 16) n words: 4096 per block. Device
 /// pointers, multiples of 16 bytes. \returns cudaErrorInvalidValue for other pointers or sizes, n
 /// that is no multiple of 4096 `size`, or an error of CUDA.
-template <Way way>
+template <Move way>
 cudaError_t exchange_by(const unsigned* in, unsigned* out, std::int64_t n, std::int64_t size,
                         cudaStream_t stream) {
   const auto aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
@@ -138,23 +148,27 @@ cudaError_t exchange_by(const unsigned* in, unsigned* out, std::int64_t n, std::
 
 cudaError_t load(const unsigned* in, unsigned* out, std::int64_t n, std::int64_t size,
                  cudaStream_t stream) {
-  return exchange_by<Way::load>(in, out, n, size, stream);
+  return exchange_by<Move::load>(in, out, n, size, stream);
 }
 cudaError_t store(const unsigned* in, unsigned* out, std::int64_t n, std::int64_t size,
                   cudaStream_t stream) {
-  return exchange_by<Way::store>(in, out, n, size, stream);
+  return exchange_by<Move::store>(in, out, n, size, stream);
 }
 cudaError_t add(const unsigned* in, unsigned* out, std::int64_t n, std::int64_t size,
                 cudaStream_t stream) {
-  return exchange_by<Way::add>(in, out, n, size, stream);
+  return exchange_by<Move::add>(in, out, n, size, stream);
+}
+cudaError_t red_async(const unsigned* in, unsigned* out, std::int64_t n, std::int64_t size,
+                      cudaStream_t stream) {
+  return exchange_by<Move::red_async>(in, out, n, size, stream);
 }
 cudaError_t st_async(const unsigned* in, unsigned* out, std::int64_t n, std::int64_t size,
                      cudaStream_t stream) {
-  return exchange_by<Way::st_async>(in, out, n, size, stream);
+  return exchange_by<Move::st_async>(in, out, n, size, stream);
 }
 cudaError_t bulk(const unsigned* in, unsigned* out, std::int64_t n, std::int64_t size,
                  cudaStream_t stream) {
-  return exchange_by<Way::bulk>(in, out, n, size, stream);
+  return exchange_by<Move::bulk>(in, out, n, size, stream);
 }
 
 }  // namespace exchange_study

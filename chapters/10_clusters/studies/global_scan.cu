@@ -1,17 +1,20 @@
-// Study: the scan of 11 through global memory. The same eight blocks pass their sums on as words of
-// 64
-//   bits: a sum and the number of its round, so that one read brings both. They wait for each
-//   other, so all must run at once: they are launched as a cluster, and make no other use of it.
+// Study: the scan of 11 through global memory. The same eight blocks, launched as 11's are, pass
+//   their sums on as words of 64 bits: a sum and the number of its round, so that one read brings
+//   both.
 // Predicts: slower than 11 by the way to the L2 cache and back, in each round.
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cuda/atomic>
+#include <utility>
 
 namespace global_scan_study {
 
-constexpr int block_size = 1024;
+namespace cg = cooperative_groups;
+
+constexpr int block_size = 512;
 constexpr int blocks = 8;  // a cluster, so that all of them run at the same time
 constexpr int warps = block_size / 32;
 constexpr int per_thread = 16;  // floats
@@ -38,6 +41,9 @@ __global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(block_size)
   const int rank = static_cast<int>(blockIdx.x);
   float carry = 0;  // the sum of all rounds before
   unsigned round = 1;
+  if (rank == 0 && t < 2 * blocks) words[t] = 0;
+  const cg::cluster_group cluster = cg::this_cluster();
+  auto words_are_zero = cluster.barrier_arrive();  // the cluster's only use: no second launch
   for (std::int64_t begin = 0; begin < n; begin += tile * blocks, ++round) {
     const std::int64_t first = begin + rank * tile + warp * 32 * per_thread + 4 * lane;
     constexpr int rows = per_thread / 4;
@@ -63,9 +69,10 @@ __global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(block_size)
     }
     if (lane == 0) of_warps[warp] = of_warp;
     __syncthreads();
-    const float up_to_warp = scan_warp(of_warps[lane], lane);  // every warp, for itself
-    const float of_warps_before = __shfl_sync(~0u, up_to_warp, (warp + 31) % 32);
-    const float of_block = __shfl_sync(~0u, up_to_warp, 31);
+    const float up_to_warp = scan_warp(of_warps[lane % warps], lane);  // every warp, for itself
+    const float of_warps_before = __shfl_sync(~0u, up_to_warp, (warp + warps - 1) % warps);
+    const float of_block = __shfl_sync(~0u, up_to_warp, warps - 1);
+    if (round == 1) cluster.barrier_wait(std::move(words_are_zero));
     if (t < blocks) {
       // A word has two places, so that no block is overtaken: nobody is two rounds ahead.
       unsigned long long* const of_round = words + round % 2 * blocks;
@@ -119,7 +126,6 @@ cudaError_t scan(void* workspace, std::size_t& workspace_bytes, const float* in,
     return cudaErrorInvalidValue;
   }
   if (n == 0) return cudaSuccess;
-  if (cudaError_t error = cudaMemsetAsync(workspace, 0, bytes, stream)) return error;
   scan_in_blocks<<<blocks, block_size, 0, stream>>>(in, out, n,
                                                     static_cast<unsigned long long*>(workspace));
   return cudaGetLastError();

@@ -1,14 +1,18 @@
-// Study: the sum of 10 without a cluster. The same eight blocks meet in global memory: each stores
-//   its sum there, and who comes last, by an atomic ticket, adds them up.
+// Study: the sum of 10 with a meeting in global memory. The same eight blocks, launched as 10's
+//   are; each stores its sum there, and who comes last, by an atomic ticket, adds them up.
 // Predicts: slower than 10 by a fence, an atomic and a read, each there and back to the L2 cache.
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace global_sum_study {
 
-constexpr int block_size = 1024;
+namespace cg = cooperative_groups;
+
+constexpr int block_size = 512;
 constexpr int blocks = 8;
 constexpr int loads = 4;  // of 16 bytes, on their way at once per thread
 
@@ -22,10 +26,13 @@ __device__ float add_up(float x) {
   return x;
 }
 
-__global__ void __launch_bounds__(block_size)
+__global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(block_size)
     add_in_blocks(const float* in, float* out, std::int64_t n, Meeting* meeting) {
   __shared__ float of_warps[block_size / 32];
+  const cg::cluster_group cluster = cg::this_cluster();
   const int t = static_cast<int>(threadIdx.x), rank = static_cast<int>(blockIdx.x);
+  if (rank == 0 && t == 0) meeting->ticket = 0;
+  auto ticket_is_zero = cluster.barrier_arrive();  // the cluster's only use: no second launch
   constexpr int step = blocks * block_size;
   const float4* const in4 = reinterpret_cast<const float4*>(in);
   const std::int64_t vectors = n / 4;
@@ -41,8 +48,9 @@ __global__ void __launch_bounds__(block_size)
   const float of_warp = add_up((sum[0] + sum[1]) + (sum[2] + sum[3]));
   if (t % 32 == 0) of_warps[t / 32] = of_warp;
   __syncthreads();
+  cluster.barrier_wait(std::move(ticket_is_zero));
   if (t >= 32) return;
-  const float of_block = add_up(of_warps[t]);
+  const float of_block = add_up(t < block_size / 32 ? of_warps[t] : 0);
   if (t != 0) return;
   meeting->of_blocks[rank] = of_block;
   __threadfence();  // whoever sees the ticket sees the sum
@@ -58,7 +66,7 @@ __global__ void __launch_bounds__(block_size)
 /// out[0] = the sum of n floats, always in the same order. Device pointers, in at a multiple of 16
 /// bytes. With workspace == nullptr: only writes the bytes of scratch memory that it needs.
 /// \returns cudaErrorInvalidValue for another pointer, too little scratch memory or n below 0, or
-/// an error of CUDA.
+/// the error of the launch.
 cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                 std::int64_t n, cudaStream_t stream) {
   if (n < 0) return cudaErrorInvalidValue;
@@ -71,9 +79,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
       reinterpret_cast<std::uintptr_t>(in) % 16 != 0) {
     return cudaErrorInvalidValue;
   }
-  Meeting* const meeting = static_cast<Meeting*>(workspace);
-  if (cudaError_t error = cudaMemsetAsync(meeting, 0, sizeof *meeting, stream)) return error;
-  add_in_blocks<<<blocks, block_size, 0, stream>>>(in, out, n, meeting);
+  add_in_blocks<<<blocks, block_size, 0, stream>>>(in, out, n, static_cast<Meeting*>(workspace));
   return cudaGetLastError();
 }
 

@@ -5,8 +5,8 @@
 // each: each block writes its rank into its own shared memory, all meet, and each reads the next
 // one's.
 //
-//   nvcc -O3 -arch=sm_90 smallest.cu -o smallest
-//   ./smallest
+//   nvcc -O3 -arch=sm_90 smallest_cluster.cu -o smallest_cluster
+//   ./smallest_cluster
 
 #include <cooperative_groups.h>
 
@@ -84,7 +84,7 @@ int show(const char* name, const int* device_out) {
 
 int main(int argc, char** argv) {
   if (argc > 1) {
-    std::fprintf(stderr, "smallest: bad argument '%s'; usage: smallest\n", argv[1]);
+    std::fprintf(stderr, "smallest_cluster: bad argument '%s'; usage: smallest_cluster\n", argv[1]);
     return 2;
   }
   need_clusters();

@@ -1,4 +1,5 @@
-// Exercise 6, solved: clusters of four blocks; each block orders a quarter of a tile, for all four.
+// Exercise 6, solved: version 06 with clusters of four. Each block orders a quarter of a tile, for
+// all four.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -10,12 +11,15 @@ namespace exercise {
 namespace cg = cooperative_groups;
 namespace ptx = cuda::ptx;
 
-constexpr int consumers = 256;
-constexpr int block_size = 32 + consumers;  // the first warp produces
-constexpr int tile = 4096;                  // values
+constexpr int size = 4;  // blocks of a cluster
+constexpr int stages = 6;
+constexpr int consumers = 512;
+constexpr int block_size = 32 * stages + consumers;  // a warp per stage fills it
+constexpr int vectors = 4;                           // of four values, per consumer and tile
+constexpr int tile = consumers * vectors * 4;        // values
 constexpr int tile_bytes = tile * static_cast<int>(sizeof(unsigned));
-constexpr int stages = 4;
 
+/// Waits for what threads and copies of this block or others have done.
 __device__ void wait(std::uint64_t* barrier, unsigned parity) {
   while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, barrier, parity)) {
   }
@@ -42,65 +46,72 @@ __device__ void copy_to_all(void* to, const void* from, int bytes, std::uint64_t
 
 /// ranks[q] = how many of the values are less than queries[q]: a block per query, whole tiles and
 /// the rest. queries[m - 1] is asked more often where blocks of the last cluster have no query.
-__global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(block_size)
+__global__ void __cluster_dims__(size, 1, 1) __launch_bounds__(block_size)
     rank_queries(const unsigned* values, const unsigned* queries, unsigned* ranks, std::int64_t n,
                  std::int64_t m) {
   extern __shared__ __align__(128) unsigned s[];  // s[stages][tile]
-  __shared__ std::uint64_t full[stages], empty[stages];
+  // A stage is filled; all warps of this block have read it; those of all blocks have.
+  __shared__ std::uint64_t full[stages], read[stages], empty[stages];
   __shared__ unsigned sums[consumers / 32];
   const cg::cluster_group cluster = cg::this_cluster();
-  const int t = static_cast<int>(threadIdx.x);
-  const int size = static_cast<int>(cluster.num_blocks());
+  const int t = static_cast<int>(threadIdx.x), lane = t % 32, warp = t / 32;
   const int rank = static_cast<int>(cluster.block_rank());
   if (t == 0) {
     for (int stage = 0; stage < stages; ++stage) {
       ptx::mbarrier_init(&full[stage], 1);  // this block's producer, and bytes from all
-      ptx::mbarrier_init(&empty[stage], static_cast<unsigned>(size * consumers / 32));
+      ptx::mbarrier_init(&read[stage], consumers / 32);
+      ptx::mbarrier_init(&empty[stage], size);
     }
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
   cluster.sync();  // nobody reaches for a barrier before it is initialised
   const std::int64_t tiles = n / tile;
-  int stage = 0;
-  unsigned round = 0;  // its lowest bit is the parity of `full`
-  if (t < 32) {
+  if (warp < stages) {
     const int part = tile / size;
-    const std::uint16_t all = static_cast<std::uint16_t>((1u << size) - 1);
-    cg::invoke_one(cg::coalesced_threads(), [&] {
-      for (std::int64_t i = 0; i < tiles; ++i) {
-        wait(&empty[stage], (round & 1) ^ 1);  // all blocks have read what was there
-        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
-                                       &full[stage], tile_bytes);
-        copy_to_all(s + stage * tile + rank * part, values + i * tile + rank * part,
-                    tile_bytes / size, &full[stage], all);
-        if (++stage == stages) stage = 0, ++round;
+    unsigned* const to = s + warp * tile + rank * part;
+    constexpr std::uint16_t all = (1u << size) - 1;
+    unsigned round = 0;
+    for (std::int64_t i = warp; i < tiles; i += stages, ++round) {
+      if (round > 0) {
+        // Every block writes here, so each must know. One warp tells them for all of its block: an
+        // arrival that others may rely on waits for the memory.
+        wait(&read[warp], (round - 1) & 1);
+        if (lane < size) {
+          ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cluster, ptx::space_cluster,
+                               cluster.map_shared_rank(&empty[warp], lane));
+        }
+        wait(&empty[warp], (round - 1) & 1);
       }
-    });
+      cg::invoke_one(cg::coalesced_threads(), [&] {
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                       &full[warp], tile_bytes);
+        copy_to_all(to, values + i * tile + rank * part, tile_bytes / size, &full[warp], all);
+      });
+    }
   } else {
-    const int lane = t % 32, warp = t / 32 - 1, c = t - 32;
+    const int c = t - 32 * stages;
     const std::int64_t q = blockIdx.x < m ? blockIdx.x : m - 1;
     const unsigned query = queries[q];
-    unsigned less = 0;
+    unsigned less = 0, round = 0;
+    int stage = 0;
     for (std::int64_t i = 0; i < tiles; ++i) {
       wait(&full[stage], round & 1);
       const uint4* const from = reinterpret_cast<const uint4*>(s + stage * tile);
-      for (int k = c; k < tile / 4; k += consumers) {
-        const uint4 v = from[k];
-        less += (v.x < query) + (v.y < query) + (v.z < query) + (v.w < query);
-      }
+      uint4 v[vectors];
+      for (int k = 0; k < vectors; ++k) v[k] = from[c + k * consumers];
       ptx::fence_proxy_async(ptx::space_shared);  // copies overwrite what this thread has read
       __syncwarp();                               // all lanes have read
-      if (lane < size) {                          // every block writes here: each must know
-        ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cluster, ptx::space_cluster,
-                             cluster.map_shared_rank(&empty[stage], lane));
-      }
+      if (lane == 0) ptx::mbarrier_arrive(&read[stage]);
       if (++stage == stages) stage = 0, ++round;
+      for (int k = 0; k < vectors; ++k) {
+        less += (v[k].x < query) + (v[k].y < query) + (v[k].z < query) + (v[k].w < query);
+      }
     }
     for (std::int64_t i = tiles * tile + c; i < n; i += consumers) less += values[i] < query;
     less = __reduce_add_sync(~0u, less);
-    if (lane == 0) sums[warp] = less;
+    if (lane == 0) sums[c / 32] = less;
   }
-  cluster.sync();  // nobody leaves before all copies and arrivals have come to it
+  cluster.sync();  // what this block has ordered has come to all
   if (t == 0 && blockIdx.x < m) {
     unsigned sum = 0;
     for (const unsigned part : sums) sum += part;
@@ -124,8 +135,8 @@ cudaError_t rank_of_each(const unsigned* values, const unsigned* queries, unsign
           cudaFuncSetAttribute(rank_queries, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)) {
     return error;
   }
-  const unsigned blocks = static_cast<unsigned>((m + 3) / 4 * 4);
-  rank_queries<<<blocks, block_size, bytes, stream>>>(values, queries, ranks, n, m);
+  const auto clusters = static_cast<unsigned>((m + size - 1) / size);
+  rank_queries<<<clusters * size, block_size, bytes, stream>>>(values, queries, ranks, n, m);
   return cudaGetLastError();
 }
 
