@@ -18,8 +18,6 @@ using FilterStaged = cudaError_t(const float* in, float* out, std::int64_t n, in
                                  int per_sm, cudaStream_t stream);
 template <class T>
 using Halo = cudaError_t(const T* in, T* out, std::int64_t n, int block_size, cudaStream_t stream);
-using HaloWith = cudaError_t(const double* in, double* out, std::int64_t n, int block_size,
-                             int per_sm, cudaStream_t stream);
 using Work = cudaError_t(const float* in, float* out, std::int64_t n, int stages, int kib, int work,
                          cudaStream_t stream);
 using CopyPieces = cudaError_t(const float* in, float* out, std::int64_t n, int bytes,

@@ -12,8 +12,6 @@ COURSE_LAUNCHERS(FilterWithBlocks, (apply_with_blocks), synchronous);
 COURSE_LAUNCHERS(FilterStaged, (apply_staged), staged, primitives, mbarrier);
 COURSE_LAUNCHERS(Halo<float>, (synchronous, unstaged, two_stages, three_stages), halo_study);
 COURSE_LAUNCHERS(Halo<double>, (synchronous, unstaged, two_stages, three_stages), halo_study);
-COURSE_LAUNCHERS(HaloWith, (synchronous_with, unstaged_with, two_stages_with, three_stages_with),
-                 halo_study);
 COURSE_LAUNCHERS(Work, (copy), work_study);
 COURSE_LAUNCHERS(CopyPieces, (copy), pieces_study);
 COURSE_LAUNCHERS(CopyPieces, (by_threads, by_engine), chunks_study);
@@ -182,39 +180,6 @@ Study halo(const char* id, const char* title, Type type) {
   return study;
 }
 
-/// The case with doubles, with fewer threads on an SM than fit: less is on its way.
-Study resident() {
-  Study study{"resident", "A halo in conditional code, fewer threads per SM", Type::f64,
-              make_problem<ThreePoints<double>>()};
-  const auto halo_row = [](const char* id, const char* title, HaloWith* apply) {
-    return row(id, title, apply, {"n", "block", "per_sm"})
-        .in_file("studies/halo")
-        .up_to(1 << 30)
-        .sharing(96 * 1024);
-  };
-  study.versions = {
-      halo_row("synchronous", "through registers", halo_study::synchronous_with),
-      halo_row("unstaged", "asynchronous, one buffer", halo_study::unstaged_with),
-      halo_row("two_stages", "asynchronous, two buffers", halo_study::two_stages_with),
-      halo_row("three_stages", "asynchronous, three buffers", halo_study::three_stages_with),
-  };
-  const auto size = [](std::int64_t n, int block, int per_sm) {
-    return Size{{{"n", n}, {"block", block}, {"per_sm", per_sm}}};
-  };
-  for (const int per_sm : {6, 8, 10, 11, 12, 14, 16}) {
-    study.sizes.push_back(size(1 << 27, 128, per_sm));
-  }
-  study.cpu_sizes = {size(1 << 14, 128, 8)};
-  for (const std::int64_t n : {0, 1, 127, 129, 1025, 5000}) {
-    study.test_sizes.push_back(size(n, 128, 6));
-    study.test_sizes.push_back(size(n, 256, 2));
-  }
-  study.axis = "per_sm";
-  study.axis_label = "blocks of 128 threads per SM";
-  study.log_axis = false;
-  return study;
-}
-
 Study work() {
   Study study{"work", "Stages, bytes per stage, work per float", Type::f32,
               make_problem<WorkedCopy>()};
@@ -308,5 +273,5 @@ course::Chapter course::chapter() {
           {sequence(), stages(), blocks(), roles(), scope(),
            halo<float>("halo", "A halo in conditional code, 4 bytes per thread", Type::f32),
            halo<double>("halo_f64", "A halo in conditional code, 8 bytes per thread", Type::f64),
-           resident(), pieces(), chunks(), offsets(), work(), size_sweep()}};
+           pieces(), chunks(), offsets(), work(), size_sweep()}};
 }

@@ -1,9 +1,10 @@
-// Idea: count in shared memory. A block has room for 58,112 counters, so the bins are dealt out to
-//   windows like cards, and a block counts for one window: half of the blocks look at all samples
-//   and count the even bins, the other half look again and count the odd ones.
+// Idea: count in shared memory. A block has room for 58,111 counters, so the bins are cut into
+//   windows, and a block counts for one window: half of the blocks look at all samples and count
+//   the lower half of 75,000 bins, the other half look again and count the upper one.
 // Predicts: additions in shared memory, 32 banks side by side, cost little. With W windows each
-//   sample enters W SMs: the L2 cache sends W times the bytes, and each SM throws away all but 1/W.
-// Still wrong: just that. An SM reads what it does not count.
+//   sample enters W SMs: the L2 cache sends W times the bytes, and each SM looks at W samples to
+//   count one.
+// Still wrong: just that. An SM looks at what it does not count.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -14,26 +15,22 @@ constexpr int block_size = 1024;
 constexpr int loads = 4;              // of 16 bytes, on their way at once per thread
 constexpr std::int64_t room = 58111;  // counters in the 227 KiB of a block, and one more
 
-/// Counts a sample, if it belongs to the window. Bin b is counter b / W of window b % W, where W is
-/// the number of windows, 2^shift. Rotated right by shift, sample - window is that quotient if the
-/// window is the sample's, and otherwise more than any counter. Those are counted, too, in a
-/// counter behind the others that nobody reads: a comparison less, and lanes that add 1 to the same
-/// counter are one addition.
-__device__ void count(unsigned* s, unsigned mine, unsigned shift, unsigned window,
-                      unsigned sample) {
-  const unsigned counter = __funnelshift_r(sample - window, sample - window, shift);
-  atomicAdd(&s[min(counter, mine)], 1u);
+/// Counts a sample, if it is one of the `mine` bins from `first` on. The others are counted, too,
+/// in a counter behind these that nobody reads: no branch, and lanes that add 1 to the same counter
+/// are one addition. (What is below `first` is very large without a sign.)
+__device__ void count(unsigned* s, unsigned first, unsigned mine, unsigned sample) {
+  atomicAdd(&s[min(sample - first, mine)], 1u);
 }
 
-/// Blocks b, b + W, b + 2W, ... share the samples among them, for window b % W.
+/// Blocks b, b + W, b + 2W, ... share the samples among them, for window b % W of W windows, `per`
+/// bins each.
 __global__ void __launch_bounds__(block_size, 1)
     count_window(const unsigned* samples, unsigned* counts, std::int64_t n, unsigned bins,
-                 unsigned shift) {
+                 unsigned windows, unsigned per) {
   extern __shared__ unsigned s[];
   const int t = static_cast<int>(threadIdx.x);
-  const unsigned window = blockIdx.x & ((1u << shift) - 1);
-  const unsigned share = blockIdx.x >> shift, shares = gridDim.x >> shift;
-  const unsigned mine = (bins - window + (1u << shift) - 1) >> shift;  // counters of the window
+  const unsigned first = blockIdx.x % windows * per, mine = min(per, bins - first);
+  const unsigned share = blockIdx.x / windows, shares = gridDim.x / windows;
   for (unsigned i = t; i <= mine; i += block_size) s[i] = 0;
   __syncthreads();
   const uint4* const in = reinterpret_cast<const uint4*>(samples);
@@ -43,16 +40,16 @@ __global__ void __launch_bounds__(block_size, 1)
     uint4 v[loads];
     for (int k = 0; k < loads; ++k) v[k] = i + k * step < vectors ? in[i + k * step] : none;
     for (int k = 0; k < loads; ++k) {
-      count(s, mine, shift, window, v[k].x);
-      count(s, mine, shift, window, v[k].y);
-      count(s, mine, shift, window, v[k].z);
-      count(s, mine, shift, window, v[k].w);
+      count(s, first, mine, v[k].x);
+      count(s, first, mine, v[k].y);
+      count(s, first, mine, v[k].z);
+      count(s, first, mine, v[k].w);
     }
   }
-  if (share == 0 && t < n % 4) count(s, mine, shift, window, samples[4 * vectors + t]);
+  if (share == 0 && t < n % 4) count(s, first, mine, samples[4 * vectors + t]);
   __syncthreads();
   for (unsigned i = t; i < mine; i += block_size) {
-    if (s[i] != 0) atomicAdd(&counts[(i << shift) + window], s[i]);
+    if (s[i] != 0) atomicAdd(&counts[first + i], s[i]);
   }
 }
 
@@ -69,9 +66,8 @@ cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n,
   const std::size_t bytes = static_cast<std::size_t>(bins) * sizeof(unsigned);
   if (cudaError_t error = cudaMemsetAsync(counts, 0, bytes, stream)) return error;
   if (n == 0) return cudaSuccess;
-  int shift = 0;
-  while ((bins + (1 << shift) - 1) >> shift > room) ++shift;
-  const int shared = static_cast<int>(((bins + (1 << shift) - 1) >> shift) + 1) * 4;
+  const std::int64_t windows = (bins + room - 1) / room, per = (bins + windows - 1) / windows;
+  const int shared = static_cast<int>(per + 1) * 4;
   int device = 0, sms = 0, per_sm = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;
   if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) {
@@ -86,11 +82,12 @@ cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n,
     return error;
   }
   const std::int64_t needed = (n / 4 + block_size - 1) / block_size;
-  const std::int64_t most = sms * per_sm < 1 << shift ? 1 : sms * per_sm >> shift;
+  const std::int64_t most = sms * per_sm < windows ? 1 : sms * per_sm / windows;
   const std::int64_t shares = needed < 1 ? 1 : needed < most ? needed : most;
-  count_window<<<static_cast<unsigned>(shares << shift), block_size,
+  count_window<<<static_cast<unsigned>(shares * windows), block_size,
                  static_cast<std::size_t>(shared), stream>>>(
-      samples, counts, n, static_cast<unsigned>(bins), static_cast<unsigned>(shift));
+      samples, counts, n, static_cast<unsigned>(bins), static_cast<unsigned>(windows),
+      static_cast<unsigned>(per));
   return cudaGetLastError();
 }
 

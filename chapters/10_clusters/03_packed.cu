@@ -16,15 +16,13 @@ constexpr int loads = 4;               // of 16 bytes, on their way at once per 
 constexpr std::int64_t room = 116224;  // counters in the 227 KiB of a block
 constexpr unsigned tops = 0x80008000;  // the highest bits of both halves
 
-/// Where bin `sample` is counted, if it belongs to the window. Bin b is counter b / W of window
-/// b % W, where W is the number of windows, 2^shift (see 02). The first `words` counters are low
-/// halves, the others high ones.
+/// Where a sample is counted, if it is one of the `mine` bins from `first` on. The first `words`
+/// counters are low halves, the others high ones.
 struct Place {
   unsigned word, one;  ///< one: 1, 2^16, or 0 for a sample of another window or no bin's
 };
-__device__ Place place_of(unsigned words, unsigned mine, unsigned shift, unsigned window,
-                          unsigned sample) {
-  const unsigned counter = __funnelshift_r(sample - window, sample - window, shift);
+__device__ Place place_of(unsigned words, unsigned first, unsigned mine, unsigned sample) {
+  const unsigned counter = sample - first;
   const bool high = counter >= words;
   if (counter >= mine) return {threadIdx.x % 32, 0};  // adds 0 anywhere, each lane in its own bank
   return {high ? counter - words : counter, high ? 1u << 16 : 1u};
@@ -52,17 +50,16 @@ __device__ void count_four(unsigned* s, unsigned* counts, uint4 v, PlaceOf place
   empty(s, w, counts, v.w);
 }
 
-/// Blocks b, b + W, b + 2W, ... share the samples among them, for window b % W. No half overflows
-/// into the other one: between two barriers a block counts 1024 x 16 = 2^14 samples, and a counter
-/// whose highest bit appears is emptied before the next barrier.
+/// Blocks b, b + W, b + 2W, ... share the samples among them, for window b % W of W windows, `per`
+/// bins each. No half overflows into the other one: between two barriers a block counts 1024 x 16 =
+/// 2^14 samples, and a counter whose highest bit appears is emptied before the next barrier.
 __global__ void __launch_bounds__(block_size, 1)
     count_window(const unsigned* samples, unsigned* counts, std::int64_t n, unsigned bins,
-                 unsigned shift, unsigned words) {
+                 unsigned windows, unsigned per, unsigned words) {
   extern __shared__ unsigned s[];
   const int t = static_cast<int>(threadIdx.x);
-  const unsigned window = blockIdx.x & ((1u << shift) - 1);
-  const unsigned share = blockIdx.x >> shift, shares = gridDim.x >> shift;
-  const unsigned mine = (bins - window + (1u << shift) - 1) >> shift;  // counters of the window
+  const unsigned first = blockIdx.x % windows * per, mine = min(per, bins - first);
+  const unsigned share = blockIdx.x / windows, shares = gridDim.x / windows;
   for (unsigned i = t; i < words; i += block_size) s[i] = 0;
   const uint4* const in = reinterpret_cast<const uint4*>(samples);
   const uint4 none = make_uint4(~0u, ~0u, ~0u, ~0u);  // no bin's
@@ -72,9 +69,7 @@ __global__ void __launch_bounds__(block_size, 1)
   for (int k = 0; k < loads; ++k) v[k] = i + k * step < vectors ? in[i + k * step] : none;
   // All threads of the block go round equally often: i - t is the same for all of them.
   for (; i - t < vectors; i += loads * step) {
-    const auto place = [&](unsigned sample) {
-      return place_of(words, mine, shift, window, sample);
-    };
+    const auto place = [&](unsigned sample) { return place_of(words, first, mine, sample); };
     uint4 next[loads];  // on their way while this round is counted: the barrier stops all warps
     for (int k = 0; k < loads; ++k) {
       const std::int64_t j = i + (loads + k) * step;
@@ -87,13 +82,13 @@ __global__ void __launch_bounds__(block_size, 1)
   __syncthreads();
   if (share == 0 && t < n % 4) {
     const unsigned sample = samples[4 * vectors + t];
-    count(s, place_of(words, mine, shift, window, sample));
+    count(s, place_of(words, first, mine, sample));
   }
   __syncthreads();
   for (unsigned i = t; i < words; i += block_size) {
     const unsigned low = s[i] & 0xffffu, high = s[i] >> 16;
-    if (low != 0) atomicAdd(&counts[(i << shift) + window], low);
-    if (high != 0) atomicAdd(&counts[((i + words) << shift) + window], high);
+    if (low != 0) atomicAdd(&counts[first + i], low);
+    if (high != 0) atomicAdd(&counts[first + i + words], high);
   }
 }
 
@@ -110,9 +105,8 @@ cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n,
   const std::size_t bytes = static_cast<std::size_t>(bins) * sizeof(unsigned);
   if (cudaError_t error = cudaMemsetAsync(counts, 0, bytes, stream)) return error;
   if (n == 0) return cudaSuccess;
-  int shift = 0;
-  while ((bins + (1 << shift) - 1) >> shift > room) ++shift;
-  const int half = static_cast<int>(((bins + (1 << shift) - 1) >> shift) + 1) / 2;
+  const std::int64_t windows = (bins + room - 1) / room, per = (bins + windows - 1) / windows;
+  const int half = static_cast<int>(per + 1) / 2;
   const int words = half < 32 ? 32 : half;  // lanes add nothing to one each
   const int shared = words * 4;
   int device = 0, sms = 0, per_sm = 0;
@@ -129,12 +123,12 @@ cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n,
     return error;
   }
   const std::int64_t needed = (n / 4 + block_size - 1) / block_size;
-  const std::int64_t most = sms * per_sm < 1 << shift ? 1 : sms * per_sm >> shift;
+  const std::int64_t most = sms * per_sm < windows ? 1 : sms * per_sm / windows;
   const std::int64_t shares = needed < 1 ? 1 : needed < most ? needed : most;
-  count_window<<<static_cast<unsigned>(shares << shift), block_size,
+  count_window<<<static_cast<unsigned>(shares * windows), block_size,
                  static_cast<std::size_t>(shared), stream>>>(
-      samples, counts, n, static_cast<unsigned>(bins), static_cast<unsigned>(shift),
-      static_cast<unsigned>(words));
+      samples, counts, n, static_cast<unsigned>(bins), static_cast<unsigned>(windows),
+      static_cast<unsigned>(per), static_cast<unsigned>(words));
   return cudaGetLastError();
 }
 

@@ -64,121 +64,64 @@ __global__ void __launch_bounds__(block_size, 2048 / block_size)
   }
 }
 
-/// Shared memory that a block asks for beside its own, so that no more than per_sm fit on an SM.
 template <class T, int block_size, int stages>
-cudaError_t ask_for_more(int per_sm, int* bytes) {
-  cudaFuncAttributes attributes;
-  int device = 0, all = 0, system = 0;
-  if (cudaError_t error = cudaFuncGetAttributes(&attributes, filter_tiles<T, block_size, stages>)) {
-    return error;
-  }
-  if (cudaError_t error = cudaGetDevice(&device)) return error;
-  if (cudaError_t error =
-          cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device)) {
-    return error;
-  }
-  if (cudaError_t error =
-          cudaDeviceGetAttribute(&system, cudaDevAttrReservedSharedMemoryPerBlock, device)) {
-    return error;
-  }
-  constexpr int grain = 128;
-  *bytes = (all / per_sm - system) / grain * grain - static_cast<int>(attributes.sharedSizeBytes);
-  if (*bytes < 0) *bytes = 0;
-  return cudaFuncSetAttribute(filter_tiles<T, block_size, stages>,
-                              cudaFuncAttributeMaxDynamicSharedMemorySize, *bytes);
-}
-
-template <class T, int block_size, int stages>
-cudaError_t launch(const T* in, T* out, int n, int per_sm, cudaStream_t stream) {
+cudaError_t launch(const T* in, T* out, int n, cudaStream_t stream) {
   constexpr int per_block = tiles_per_block * block_size;
   const int blocks = n / per_block + (n % per_block != 0);
-  int bytes = 0;
-  if (per_sm < 2048 / block_size) {
-    if (cudaError_t error = ask_for_more<T, block_size, stages>(per_sm, &bytes)) return error;
-  }
   filter_tiles<T, block_size, stages>
-      <<<static_cast<unsigned>(blocks), block_size, static_cast<std::size_t>(bytes), stream>>>(
-          in, out, n);
+      <<<static_cast<unsigned>(blocks), block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
 
 /// out[i] = in[i - 1] + 2 in[i] + in[i + 1]; in is zero outside of its n elements. n at most 2^30;
-/// blocks of 128, 256, 512 or 1024 threads, at most per_sm of them on an SM. \returns
-/// cudaErrorInvalidValue for others, or an error of CUDA.
+/// blocks of 256, 512 or 1024 threads. \returns cudaErrorInvalidValue for others, or the error of
+/// the launch.
 template <class T, int stages>
-cudaError_t filter(const T* in, T* out, std::int64_t n, int block_size, int per_sm,
-                   cudaStream_t stream) {
-  if (n < 0 || n > most || per_sm < 1) return cudaErrorInvalidValue;
+cudaError_t filter(const T* in, T* out, std::int64_t n, int block_size, cudaStream_t stream) {
+  if (n < 0 || n > most) return cudaErrorInvalidValue;
+  if (block_size != 256 && block_size != 512 && block_size != 1024) return cudaErrorInvalidValue;
+  if (n == 0) return cudaSuccess;
   const int count = static_cast<int>(n);
-  switch (block_size) {
-    case 128:
-      return n == 0 ? cudaSuccess : launch<T, 128, stages>(in, out, count, per_sm, stream);
-    case 256:
-      return n == 0 ? cudaSuccess : launch<T, 256, stages>(in, out, count, per_sm, stream);
-    case 512:
-      return n == 0 ? cudaSuccess : launch<T, 512, stages>(in, out, count, per_sm, stream);
-    case 1024:
-      return n == 0 ? cudaSuccess : launch<T, 1024, stages>(in, out, count, per_sm, stream);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  if (block_size == 256) return launch<T, 256, stages>(in, out, count, stream);
+  if (block_size == 512) return launch<T, 512, stages>(in, out, count, stream);
+  return launch<T, 1024, stages>(in, out, count, stream);
 }
-
-constexpr int all_that_fit = 32;
 
 /// Through registers; one barrier when the tile is there, one when it has been read.
 cudaError_t synchronous(const float* in, float* out, std::int64_t n, int block_size,
                         cudaStream_t stream) {
-  return filter<float, 0>(in, out, n, block_size, all_that_fit, stream);
+  return filter<float, 0>(in, out, n, block_size, stream);
 }
 cudaError_t synchronous(const double* in, double* out, std::int64_t n, int block_size,
                         cudaStream_t stream) {
-  return filter<double, 0>(in, out, n, block_size, all_that_fit, stream);
+  return filter<double, 0>(in, out, n, block_size, stream);
 }
 /// Copies past the registers, one buffer.
 cudaError_t unstaged(const float* in, float* out, std::int64_t n, int block_size,
                      cudaStream_t stream) {
-  return filter<float, 1>(in, out, n, block_size, all_that_fit, stream);
+  return filter<float, 1>(in, out, n, block_size, stream);
 }
 cudaError_t unstaged(const double* in, double* out, std::int64_t n, int block_size,
                      cudaStream_t stream) {
-  return filter<double, 1>(in, out, n, block_size, all_that_fit, stream);
+  return filter<double, 1>(in, out, n, block_size, stream);
 }
 /// Two buffers.
 cudaError_t two_stages(const float* in, float* out, std::int64_t n, int block_size,
                        cudaStream_t stream) {
-  return filter<float, 2>(in, out, n, block_size, all_that_fit, stream);
+  return filter<float, 2>(in, out, n, block_size, stream);
 }
 cudaError_t two_stages(const double* in, double* out, std::int64_t n, int block_size,
                        cudaStream_t stream) {
-  return filter<double, 2>(in, out, n, block_size, all_that_fit, stream);
+  return filter<double, 2>(in, out, n, block_size, stream);
 }
 /// Three.
 cudaError_t three_stages(const float* in, float* out, std::int64_t n, int block_size,
                          cudaStream_t stream) {
-  return filter<float, 3>(in, out, n, block_size, all_that_fit, stream);
+  return filter<float, 3>(in, out, n, block_size, stream);
 }
 cudaError_t three_stages(const double* in, double* out, std::int64_t n, int block_size,
                          cudaStream_t stream) {
-  return filter<double, 3>(in, out, n, block_size, all_that_fit, stream);
-}
-
-/// The same with at most per_sm blocks on an SM.
-cudaError_t synchronous_with(const double* in, double* out, std::int64_t n, int block_size,
-                             int per_sm, cudaStream_t stream) {
-  return filter<double, 0>(in, out, n, block_size, per_sm, stream);
-}
-cudaError_t unstaged_with(const double* in, double* out, std::int64_t n, int block_size, int per_sm,
-                          cudaStream_t stream) {
-  return filter<double, 1>(in, out, n, block_size, per_sm, stream);
-}
-cudaError_t two_stages_with(const double* in, double* out, std::int64_t n, int block_size,
-                            int per_sm, cudaStream_t stream) {
-  return filter<double, 2>(in, out, n, block_size, per_sm, stream);
-}
-cudaError_t three_stages_with(const double* in, double* out, std::int64_t n, int block_size,
-                              int per_sm, cudaStream_t stream) {
-  return filter<double, 3>(in, out, n, block_size, per_sm, stream);
+  return filter<double, 3>(in, out, n, block_size, stream);
 }
 
 }  // namespace halo_study

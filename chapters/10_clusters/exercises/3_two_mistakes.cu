@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(block_size)
   if (t == 0) {
     for (int stage = 0; stage < stages; ++stage) {
       ptx::mbarrier_init(&full[stage], 1);  // this block's producer, and bytes from all
-      ptx::mbarrier_init(&empty[stage], consumers / 32);
+      ptx::mbarrier_init(&empty[stage], static_cast<unsigned>(size * consumers / 32));
     }
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
@@ -71,9 +71,9 @@ __global__ void __launch_bounds__(block_size)
       for (std::int64_t i = 0; i < tiles; ++i) {
         wait(&empty[stage], (round & 1) ^ 1);  // all blocks have read what was there
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
-                                       &full[stage], tile_bytes / size);
-        copy_to_all(s + stage * tile + rank * part, values + i * tile + rank * part,
-                    tile_bytes / size, &full[stage], all);
+                                       &full[stage], tile_bytes);
+        copy_to_all(s + stage * tile + rank * part, values + i * tile, tile_bytes / size,
+                    &full[stage], all);
         if (++stage == stages) stage = 0, ++round;
       }
     });
@@ -91,9 +91,9 @@ __global__ void __launch_bounds__(block_size)
       }
       ptx::fence_proxy_async(ptx::space_shared);  // copies overwrite what this thread has read
       __syncwarp();                               // all lanes have read
-      if (lane < size) {                          // every block writes here: each must know
+      if (lane < size) {
         ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cluster, ptx::space_cluster,
-                             cluster.map_shared_rank(&empty[stage], lane));
+                             &empty[stage]);
       }
       if (++stage == stages) stage = 0, ++round;
     }
