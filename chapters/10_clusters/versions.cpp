@@ -214,7 +214,7 @@ Study sums() {
           .up_to(INT32_MAX)};
   study.sizes = powers_of_two({10, 12, 14, 16, 18, 20});
   study.cpu_sizes = {Size{{{"n", 1 << 14}}}};
-  study.test_sizes = sizes_of_n({0, 1, 2, 3, 31, 33, 1023, 1025, 4099, 32767, 32769, 131075});
+  study.test_sizes = sizes_of_n({0, 1, 2, 3, 31, 33, 1023, 1025, 4099, 32767, 32769, 65549});
   study.axis = "n";
   study.axis_label = "floats";
   return study;
@@ -237,9 +237,9 @@ Study scans() {
                         .up_to(INT32_MAX)};
   study.sizes = powers_of_two({10, 12, 14, 16, 18, 20});
   study.cpu_sizes = {Size{{{"n", 1 << 14}}}};
-  study.test_sizes = sizes_of_n({0, 1, 2, 3, 31, 33, 511, 513, 16383, 16385, 131075});
+  study.test_sizes = sizes_of_n({0, 1, 2, 3, 31, 33, 511, 513, 16383, 16385, 65549});
   if (!all_is_checked) {
-    for (const int n : {131071, 131072}) study.test_sizes.push_back(Size{{{"n", n}}});
+    for (const int n : {65535, 65536}) study.test_sizes.push_back(Size{{{"n", n}}});
   }
   study.axis = "n";
   study.axis_label = "floats";

@@ -74,6 +74,11 @@ class Ratios(Folder):
                 (("least", "version"), ("lib_least", "peer"), ("lib_largest", "peer"))]
         self.assertEqual(size_plots.ratios(self.series(rows), "n"), {})
 
+    def test_where_all_leave_the_panel_there_is_none(self):
+        rows = [self.row("01_a", rate, n) for n, rate in ((1024, 500), (2048, 300))]
+        rows += [self.row("90_lib", 10, n, "peer") for n in (1024, 2048)]
+        self.assertEqual(size_plots.ratios(self.series(rows), "n"), {})
+
     def test_without_a_library_there_is_none(self):
         rows = [self.row("01_a", 10, n) for n in (1024, 2048)]
         self.assertEqual(size_plots.ratios(self.series(rows), "n"), {})

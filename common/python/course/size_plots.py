@@ -75,7 +75,7 @@ def peer_of(name: str, series: Series) -> Optional[str]:
 
 def ratios(series: Series, axis: str) -> Dict[str, List[Tuple[float, float]]]:
     """Size and rate over the library's rate, of each line that shares at least two sizes with a
-    library's; nothing if no line beside the library's does."""
+    library's; nothing if no line beside the library's does, or if all are beyond the panel."""
     found = {}
     for name, rows in series.items():
         peer = peer_of(name, series)
@@ -84,7 +84,8 @@ def ratios(series: Series, axis: str) -> Dict[str, List[Tuple[float, float]]]:
                   for row in rows if row.size[axis] in rates]
         if len(points) > 1:
             found[name] = points
-    return found if any(series[name][0].role != "peer" for name in found) else {}
+    ours = [points for name, points in found.items() if series[name][0].role != "peer"]
+    return found if any(ratio <= MOST_RATIO for points in ours for _, ratio in points) else {}
 
 
 def _roofs(result: ResultFile, rows: Sequence[Row], unit: str) -> Dict[str, float]:
