@@ -1,4 +1,4 @@
-// The smallest complete program with a cluster: each block reads its neighbour's shared memory.
+// The smallest program with a cluster: each block asks its neighbour.
 //
 // A cluster is a few blocks that run at the same time, on SMs that can reach each other. Its size
 // is part of the kernel (__cluster_dims__) or of the launch (an attribute). Here both, 4 blocks

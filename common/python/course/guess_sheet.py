@@ -15,7 +15,7 @@ from typing import List, NamedTuple, Optional, Tuple
 from . import Problem, results
 from .chapters import Chapter
 
-LINES = 66  # of a page of A4 in this layout; a question takes its own lines and one to write on
+LINES = 64  # of a page of A4 in this layout; a question takes its own lines and one to write on
 WIDTH = 100  # characters of a line
 
 STYLE = """
@@ -67,17 +67,17 @@ def questions_of(lesson: str) -> List[str]:
 
 
 def versions_of(chapter: Chapter) -> Tuple[List[Tuple[str, str]], str]:
-    """Numbers, names and titles of the ladder, from the record, which is not looked at further."""
+    """Numbers, names and titles of all versions, from the record, which is not looked at further."""
     record = chapter.recorded()
     if not record:
         return [], ""
-    file = results.load(record)
-    study = file.studies[0].name if file.studies else ""
-    rows = [row for row in file.rows_of(study) if row.role in ("version", "limit")
+    rows = [row for row in results.load(record).rows if row.role in ("version", "limit")
             and re.match(r"\d\d_", row.version)]
-    found = {row.version: row.title for row in rows}
-    limits = [row.limit.name for row in rows if row.limit]
-    return list(found.items()), limits[0] if limits else ""
+    first = [row for row in rows if row.study == rows[0].study]
+    # A ladder may go on in other studies: there the file's number stands in the version's name, too.
+    found = {row.version: row.title for row in rows + first}
+    limits = [row.limit.name for row in first if row.limit]
+    return sorted(found.items()), limits[0] if limits else ""
 
 
 def sheet(chapter: Chapter) -> Sheet:
