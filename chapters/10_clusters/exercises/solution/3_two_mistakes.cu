@@ -1,5 +1,5 @@
-// Exercise 3, solved: a block orders the part that is its own, from where it lies; and who has read a
-// tile tells all blocks, since all of them write into it.
+// Exercise 3, solved: a block orders the part that is its own, from where it lies; and who has read
+// a tile tells all blocks, since all of them write into it.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
