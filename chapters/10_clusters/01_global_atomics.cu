@@ -1,6 +1,6 @@
 // Idea: one atomic addition in global memory per sample. The counters live in the L2 cache.
-// Predicts: the L2 cache adds; a sample costs an addition there and back no data. With 75,000 bins
-//   two samples rarely meet in a bin; with few bins they queue up for the same addresses.
+// Predicts: the L2 cache adds, and sends nothing back. With 75,000 bins two samples rarely meet in
+//   a bin; with few bins they queue up for the same addresses.
 // Still wrong: 2^28 additions travel to the L2 cache, where a block could add most of them at home.
 #include <cuda_runtime.h>
 

@@ -1,6 +1,6 @@
 // Idea: a cluster. Its blocks run at the same time on neighbouring SMs and can reach each other's
-//   shared memory. The windows of 02 lie in the blocks of one cluster; a thread counts each sample
-//   where its bin is, with an atomic addition in another SM's shared memory.
+//   shared memory. The W windows lie in the W blocks of one cluster, bin b in window b % W; a
+//   thread counts each sample where its bin is, by an atomic addition in that SM's shared memory.
 // Predicts: each sample enters one SM once, as in 03, for up to 464,896 bins in 8 blocks. Of W
 //   windows (W - 1)/W of the additions leave the SM: one by one, through a network that moves 16
 //   bytes per clock and SM.

@@ -4,7 +4,7 @@
 // Predicts: without clusters each SM fetches all values from the L2 cache, and the way from there
 //   to the SMs is the limit. A cluster of C blocks fetches them once: up to C times as fast, until
 //   comparing is the limit, 128 bytes per clock and SM from shared memory.
-// Still wrong: the slowest block of a cluster holds up the others, at every tile.
+// Still wrong: each SM takes in all bytes, as before; and clusters of four and more leave SMs idle.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -87,6 +87,7 @@ __global__ void __launch_bounds__(block_size)
         }
         wait(&empty[warp], (round - 1) & 1);
       }
+      __syncwarp();  // all lanes have waited: one of all of them orders
       cg::invoke_one(cg::coalesced_threads(), [&] {
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
                                        &full[warp], tile_bytes);

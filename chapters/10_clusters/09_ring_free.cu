@@ -3,7 +3,8 @@
 //   enough, and each block waits for its neighbours only.
 // Predicts: as fast per step as 08. With 32 KiB instead of 112 KiB four blocks fit on an SM, the
 //   most that 2048 threads allow, and other rings work while one waits.
-// Still wrong: nothing that we know of; what is left is the way through the network.
+// Still wrong: slower than 08. Each "you may fill it again" is a release for the cluster, and waits
+//   for the memory; 08 says nothing but by the stores themselves.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 

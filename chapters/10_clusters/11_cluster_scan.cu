@@ -1,9 +1,8 @@
 // Idea: a scan by one cluster. Each block scans its tile, then stores the tile's sum into all
-// blocks.
-//   One meeting later each block adds up what came before it: no flag in global memory, no look
-//   back.
+//   blocks. One meeting later each block adds up what came before it: no flag in global memory,
+//   no look back.
 // Predicts: as 10, twice the bytes: for small arrays little more than an empty kernel.
-// Still wrong: eight SMs again; and tile after tile, a meeting each, from 2^16 floats on.
+// Still wrong: eight SMs again; and tile after tile, a meeting each, above 2^16 floats.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 

@@ -2,7 +2,8 @@
 //   counts for all. And the size of the clusters follows from what counting and adding up take: two
 //   blocks, which leave no SM idle, for many samples per bin; eight for few.
 // Predicts: a constant input is as fast as a uniform one, and few samples per bin as with 05.
-// Still wrong: with W windows each SM looks at W samples to count one.
+// Still wrong: a constant input has two thirds of a uniform one's rate; and with W windows each SM
+//   looks at W samples to count one.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 

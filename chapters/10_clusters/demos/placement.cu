@@ -5,8 +5,8 @@
 // of 1 to 16 blocks, each block as large as an SM: how many clusters the runtime says fit at once
 // (cudaOccupancyMaxActiveClusters), and how many SMs really work when twice as many are launched.
 //
-// Expect: all SMs with 1 and 2 blocks, fewer with 8, still fewer with 16 (which a kernel must be
-// allowed: cudaFuncAttributeNonPortableClusterSizeAllowed).
+// Expect: all SMs with 1 and 2 blocks, fewer with 4 and 8, still fewer with 16 (which a kernel must
+// be allowed: cudaFuncAttributeNonPortableClusterSizeAllowed).
 //
 //   nvcc -O3 -arch=sm_90 placement.cu -o placement
 //   ./placement
@@ -112,6 +112,7 @@ int main(int argc, char** argv) {
       std::printf("%18d                  -                -             -\n", size);
     }
   }
-  if (!has_sms) std::printf("no SMs here: the chapter's more.md has the recorded figures\n");
+  if (!has_sms)
+    std::printf("no SMs here: the lesson has a drawing, results/placement.csv the figures\n");
   return 0;
 }

@@ -1,11 +1,10 @@
 // Study: how long the ways take, one after the other. A chain of loads, each of which says where
-// the
-//   next one looks: in the block's own shared memory, in that of another block of the cluster, in
-//   the L2 cache. A ball that two blocks send each other, by st.async or through global memory. And
-//   meetings: of a block, of a cluster, and what an arrival costs that others may rely on.
+//   the next one looks: in the block's own shared memory, in that of another block of the
+//   cluster, in the L2 cache. A ball that two blocks send each other, by st.async or through
+//   global memory. And meetings: of a block, of a cluster, and what an arrival costs that others
+//   may rely on.
 // Predicts: the way to another SM costs some 200 clocks, a tenth of a microsecond: less than the
-// way
-//   to the L2 cache and back. A ball takes one way per throw, not two.
+//   way to the L2 cache and back. A ball takes one way per throw, not two.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 

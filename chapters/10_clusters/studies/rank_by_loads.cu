@@ -1,5 +1,6 @@
-// Study: the ranks of 05 by ordinary loads. Each block reads all values from the L2 cache.
-// Predicts: as 05 with clusters of one block: the way from the L2 cache to the SMs is the limit.
+// Study: the ranks of 06 by ordinary loads. Each block reads all values from the L2 cache.
+// Predicts: as 06 with clusters of one block: the way from the L2 cache to the SMs is the limit.
+//   (Twice as fast: blocks that share an SM find some of the values in its L1 cache.)
 #include <cuda_runtime.h>
 
 #include <cstdint>

@@ -82,6 +82,7 @@ __global__ void __cluster_dims__(size, 1, 1) __launch_bounds__(block_size)
         }
         wait(&empty[warp], (round - 1) & 1);
       }
+      __syncwarp();  // all lanes have waited: one of all of them orders
       cg::invoke_one(cg::coalesced_threads(), [&] {
         ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
                                        &full[warp], tile_bytes);
