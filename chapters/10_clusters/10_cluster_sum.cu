@@ -34,8 +34,6 @@ __global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(block_size)
   const int rank = static_cast<int>(cluster.block_rank());
   if (rank == 0 && t == 0) {
     ptx::mbarrier_init(&there, 1);
-    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &there,
-                                   sizeof of_blocks);
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
   auto all_have_begun = cluster.barrier_arrive();
@@ -61,6 +59,8 @@ __global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(block_size)
   ptx::st_async(&cluster.map_shared_rank(of_blocks, 0)[rank], of_block,
                 cluster.map_shared_rank(&there, 0));
   if (rank != 0) return;  // nobody reaches for this block
+  ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &there,
+                                 sizeof of_blocks);
   while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &there, 0)) {
   }
   float total = 0;

@@ -4,6 +4,7 @@
 /// the host and on the device, so that no array of inputs ever has to be copied or kept.
 
 #include <cstdint>
+#include <cstring>
 
 #include "chapter/problem.hpp"
 
@@ -28,6 +29,33 @@ COURSE_HOST_DEVICE inline std::uint64_t mix(std::uint64_t seed, std::uint64_t i)
 COURSE_HOST_DEVICE inline double uniform(std::uint64_t bits) {
   return static_cast<double>(static_cast<std::int64_t>(bits >> 40) - (1 << 23)) * 0x1p-23;
 }
+
+/// Near-normal: the sum of four uniform numbers. Mean 0, standard deviation 1, below 3.5 in
+/// magnitude.
+COURSE_HOST_DEVICE inline float near_normal(std::uint64_t bits) {
+  const int sum = static_cast<int>(bits & 0xFFFF) + static_cast<int>(bits >> 16 & 0xFFFF) +
+                  static_cast<int>(bits >> 32 & 0xFFFF) + static_cast<int>(bits >> 48);
+  return static_cast<float>((sum - 2 * 0xFFFF) * (1 / 37837.2));
+}
+
+/// The upper half of a float, rounded to nearest even, as in __nv_bfloat16: for host code, too.
+struct bf16 {
+  std::uint16_t bits;
+
+  bf16() = default;
+  COURSE_HOST_DEVICE explicit bf16(float x) {
+    std::uint32_t word;
+    memcpy(&word, &x, sizeof word);
+    const bool is_nan = (word & 0x7FFFFFFFu) > 0x7F800000u;
+    bits = is_nan ? 0x7FFF : static_cast<std::uint16_t>((word + 0x7FFFu + (word >> 16 & 1u)) >> 16);
+  }
+  COURSE_HOST_DEVICE operator float() const {
+    const std::uint32_t word = static_cast<std::uint32_t>(bits) << 16;
+    float x;
+    memcpy(&x, &word, sizeof x);
+    return x;
+  }
+};
 
 /// Element i of an array, as a double that T holds exactly.
 template <class T>
@@ -58,7 +86,20 @@ COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i) {
   return is_integer ? static_cast<T>(bits >> 33) : static_cast<T>(uniform(bits));
 }
 
-/// The same, but element k - 1, 2k - 1, ... is without its sign, for k = magnitude_every > 0.
+/// The nearest number that a bf16 is.
+template <>
+COURSE_HOST_DEVICE inline bf16 value<bf16>(Input input, std::uint64_t seed, std::int64_t i) {
+  return bf16(value<float>(input, seed, i));
+}
+
+/// The same, but near-normal where Input::random is meant.
+template <class T>
+COURSE_HOST_DEVICE T normal_value(Input input, std::uint64_t seed, std::int64_t i) {
+  if (input != Input::random) return value<T>(input, seed, i);
+  return static_cast<T>(near_normal(mix(seed, static_cast<std::uint64_t>(i))));
+}
+
+/// value(), but element k - 1, 2k - 1, ... is without its sign, for k = magnitude_every > 0.
 template <class T>
 COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i,
                            std::int64_t magnitude_every) {
@@ -68,6 +109,12 @@ COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i,
     if (magnitude_every > 0 && (i + 1) % magnitude_every == 0 && x < 0) return -x;
   }
   return x;
+}
+
+template <>
+COURSE_HOST_DEVICE inline bf16 value<bf16>(Input input, std::uint64_t seed, std::int64_t i,
+                                           std::int64_t magnitude_every) {
+  return bf16(value<float>(input, seed, i, magnitude_every));
 }
 
 }  // namespace course

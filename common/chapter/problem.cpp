@@ -45,6 +45,7 @@ std::size_t bytes_of(Type type) {
     case Type::u8:
       return 1;
     case Type::u16:
+    case Type::bf16:
       return 2;
     case Type::f64:
     case Type::i64:
@@ -70,6 +71,8 @@ const char* name_of(Type type) {
       return "u8";
     case Type::u16:
       return "u16";
+    case Type::bf16:
+      return "bf16";
   }
   return "?";
 }

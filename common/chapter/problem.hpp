@@ -26,7 +26,7 @@ struct Size {
 /// "2^20" for powers of two from 1024 on, plain digits otherwise.
 std::string size_text(std::int64_t value);
 
-enum class Type { f32, f64, i32, u32, i64, u8, u16 };
+enum class Type { f32, f64, i32, u32, i64, u8, u16, bf16 };
 std::size_t bytes_of(Type type);
 const char* name_of(Type type);
 
@@ -57,6 +57,7 @@ struct Array {
   std::int64_t magnitude_every = 0;  ///< k > 0: element k - 1, 2k - 1, ... without its sign
   /// Writes all elements to host memory: for inputs that depend on more than the index.
   std::function<void(void* host)> values = {};
+  bool normal = false;  ///< of Input::random, for floats and bf16: near-normal instead of uniform
   std::int64_t bytes() const { return count * static_cast<std::int64_t>(bytes_of(type)); }
 };
 

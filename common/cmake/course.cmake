@@ -73,7 +73,8 @@ function(course_object_library target file)
     simt_object_library(${target} "${file}" PLAIN)
   endif()
   if(COURSE_BACKEND STREQUAL "cpu")
-    target_compile_options(${target} PRIVATE -Wno-unknown-pragmas)  # nvcc's, such as unroll
+    # nvcc's pragmas, such as unroll; and what g++ says of tensor maps as parameters of templates
+    target_compile_options(${target} PRIVATE -Wno-unknown-pragmas -Wno-psabi)
   endif()
 endfunction()
 

@@ -35,6 +35,21 @@ __global__ void fill_kernel(T* data, std::int64_t n, Input input, std::uint64_t 
   }
 }
 
+template <class T>
+__global__ void fill_normal_kernel(T* data, std::int64_t n, Input input, std::uint64_t seed) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
+    data[i] = normal_value<T>(input, seed, i);
+  }
+}
+
+/// What a comparison compares: a bf16 as a float, anything else as it is.
+template <class T>
+__device__ T widened(T x) {
+  return x;
+}
+__device__ float widened(bf16 x) { return x; }
+
 /// What a comparison gathers on the device.
 struct Found {
   unsigned long long count;
@@ -50,7 +65,7 @@ __global__ void compare_kernel(const T* got, const double* want, std::int64_t n,
   double largest = 0;
   for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
     double error = 0;
-    const T element = got[sample ? sample[i] : i];
+    const auto element = widened(got[sample ? sample[i] : i]);
     const bool matches = element_matches(element, want[i], tolerance, &error);
     if (!(error <= largest)) largest = isfinite(error) ? error : HUGE_VAL;
     if (!matches) {
@@ -148,6 +163,8 @@ auto with_type(Type type, F f) {
       return f(static_cast<std::uint8_t*>(nullptr));
     case Type::u16:
       return f(static_cast<std::uint16_t*>(nullptr));
+    case Type::bf16:
+      return f(static_cast<bf16*>(nullptr));
     case Type::f32:
       break;
   }
@@ -160,6 +177,13 @@ void fill(const Array& array, Input input, void* data, cudaStream_t stream) {
   if (array.count == 0) return;
   with_type(array.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, bf16>) {
+      if (array.normal) {
+        fill_normal_kernel<<<grid_for(array.count), block_size, 0, stream>>>(
+            static_cast<T*>(data), array.count, input, array.seed);
+        return;
+      }
+    }
     fill_kernel<<<grid_for(array.count), block_size, 0, stream>>>(
         static_cast<T*>(data), array.count, input, array.seed, array.magnitude_every);
   });

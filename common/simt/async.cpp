@@ -514,6 +514,40 @@ void async_wait(unsigned pending) {
   groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(land));
 }
 
+// ---- Work that is done when somebody waits for it ----
+
+void later(void (*call)(void* to, std::uint64_t a, std::uint64_t b), void* to, std::uint64_t a,
+           std::uint64_t b) {
+  Thread& thread = *current_thread;
+  if (thread.tasks.empty()) thread.tasks.emplace_back();
+  thread.has_copies = true;
+  thread.tasks.back().push_back({call, to, a, b});
+}
+
+void read_by_proxy(void* to, const void* from, std::size_t bytes) {
+  const ProgramCounter site = caller(__builtin_return_address(0));
+  const auto at = reinterpret_cast<std::uintptr_t>(from);
+  if (checking) {
+    check_copy(*current_thread, at, bytes, Access::load, site);
+    check_access(*current_thread, at, bytes, Access::load, Strength::copied, site);
+  }
+  std::memcpy(to, from, bytes);
+}
+
+void later_commit() { current_thread->tasks.emplace_back(); }
+
+void later_wait(unsigned pending) {
+  Thread& thread = *current_thread;
+  auto& groups = thread.tasks;
+  if (groups.empty()) return;
+  const std::size_t closed = groups.size() - 1;
+  if (closed <= pending) return;
+  for (std::size_t g = 0; g < closed - pending; ++g) {
+    for (const Thread::Task& task : groups[g]) task.call(task.to, task.a, task.b);
+  }
+  groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(closed - pending));
+}
+
 // ---- Groups of bulk copies ----
 
 namespace {

@@ -121,6 +121,17 @@ void bulk_wait(unsigned pending);  ///< lands all but the last `pending` groups
 /// thread ends.
 void bulk_wait_read(unsigned pending);
 
+// ---- What an instruction begins, and has done when its thread has waited (wgmma) ----
+
+/// call(to, a, b) by the running thread, as late as CUDA allows: at later_wait(); in groups, as
+/// copies are.
+void later(void (*call)(void* to, std::uint64_t a, std::uint64_t b), void* to, std::uint64_t a,
+           std::uint64_t b);
+void later_commit();
+/// Reads shared memory as the copy engine and the tensor cores do: by the async proxy.
+void read_by_proxy(void* to, const void* from, std::size_t bytes);
+void later_wait(unsigned pending);  ///< does all but the last `pending` groups
+
 // ---- For cooperative groups ----
 
 /// Lanes of this warp that are at this line. Lets the others run first until they get here, wait

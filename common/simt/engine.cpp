@@ -298,6 +298,7 @@ void finish(Thread& thread) {
   if (thread.has_copies) {  // nobody waited for the last ones
     thread.has_copies = false;
     thread.copies.clear();
+    thread.tasks.clear();
   }
   leave(thread, block.meeting);
   const dim3& cluster = block.grid->launch.cluster;
@@ -363,6 +364,7 @@ void drop_fibers(Worker& worker) {
   for (Thread& thread : worker.gang.threads) {
     thread.events.clear();
     thread.copies.clear();
+    thread.tasks.clear();
     thread.has_copies = thread.has_read_copies = false;
   }
   for (const auto& block : worker.gang.blocks) {

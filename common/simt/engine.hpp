@@ -90,6 +90,12 @@ struct alignas(64) Thread {
     std::size_t bytes;
   };
   std::vector<std::vector<Copy>> copies;  ///< groups of asynchronous copies; the last is open
+  struct Task {
+    void (*call)(void* to, std::uint64_t a, std::uint64_t b);
+    void* to;
+    std::uint64_t a, b;
+  };
+  std::vector<std::vector<Task>> tasks;  ///< groups of what later() was given; the last is open
 
   bool runnable() const {
     return state <= ready || (state == at_meeting && meeting->phase != ticket);

@@ -41,12 +41,11 @@ BYTES = {"bool": 1, "char": 1, "unsigned char": 1, "signed char": 1, "short": 2,
          "unsigned long long": 8, "double": 8, "float2": 8, "int2": 8, "float4": 16, "int4": 16, "double2": 16}
 NOT_HERE = [(r"cudaTextureObject_t|tex[123]D(?:fetch|Lod|Grad)?\s*(?=[<(])|texture\s*<\s*\w", "textures"),
             (r"cudaSurfaceObject_t|surf[123]D(?:read|write)\s*(?=[<(])|surface\s*<\s*\w", "surfaces"),
-            (r"nvcuda\s*::\s*wmma", "tensor cores (wmma)"),
             (r"cu(?:Init|(?:Ctx|Device|Event|Func|Graph|Kernel|Launch|Library|Link|Mem|Module|Occupancy|Stream)[A-Z]\w*|"
              r"Memcpy\w*|Memset\w*|TensorMap(?!EncodeTiled\b)[A-Z]\w*)\s*(?=\()",
              "functions of the driver API other than cuTensorMapEncodeTiled()")]
 # Headers that the backend has no replacement for, by how their names start.
-LIBRARIES = [("cub/", "CUB"), ("thrust/", "Thrust"), ("mma.h", "tensor cores (wmma)"), ("cublas", "cuBLAS"),
+LIBRARIES = [("cub/", "CUB"), ("thrust/", "Thrust"), ("cublas", "cuBLAS"),
              ("cufft", "cuFFT"), ("cusparse", "cuSPARSE"), ("cusolver", "cuSOLVER"), ("curand", "cuRAND"),
              ("cudnn", "cuDNN"), ("cuComplex.h", "cuComplex"), ("nvrtc.h", "NVRTC")]
 

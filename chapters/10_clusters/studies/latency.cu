@@ -104,6 +104,9 @@ __global__ void __launch_bounds__(block_size)
   cluster.sync();
 }
 
+/// So many arrivals are a phase of the barrier: rare enough that waiting for its end costs nothing.
+constexpr unsigned phase = 1 << 19;
+
 /// out[0] = n add[0], after n meetings.
 template <Meeting way>
 __global__ void __launch_bounds__(block_size)
@@ -111,12 +114,12 @@ __global__ void __launch_bounds__(block_size)
   __shared__ std::uint64_t barrier;
   const cg::cluster_group cluster = cg::this_cluster();
   if (threadIdx.x == 0) {
-    ptx::mbarrier_init(&barrier, 1);
+    ptx::mbarrier_init(&barrier, unsigned{phase});
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
   cluster.sync();
   const unsigned each = add[0];
-  unsigned sum = 0;
+  unsigned sum = 0, parity = 0;
   for (std::int64_t i = 0; i < n; ++i, sum += each) {
     if (way == Meeting::block) __syncthreads();
     if (way == Meeting::cluster) cluster.sync();
@@ -126,6 +129,10 @@ __global__ void __launch_bounds__(block_size)
     }
     if (way == Meeting::arrive_cluster) {
       ptx::mbarrier_arrive(ptx::sem_release, ptx::scope_cluster, ptx::space_shared, &barrier);
+    }
+    if (way >= Meeting::arrive_block && (i + 1) % phase == 0) {
+      wait(&barrier, parity);
+      parity ^= 1;
     }
   }
   if (cluster.block_rank() == 0 && threadIdx.x == 0) out[0] = sum;

@@ -61,7 +61,7 @@ def workers() -> int:
 def shards(program: Path) -> List[Shard]:
     """All shards of a program in the order of their start. Only chapters' tests are divided: those
     of common/ may use the same files."""
-    count = min(16, workers()) if program.name[0].isdigit() else 1
+    count = min(32, workers()) if program.name[0].isdigit() else 1
     return [Shard(program, tool, index, count) for tool in BEGIN_WITH for index in range(count)]
 
 

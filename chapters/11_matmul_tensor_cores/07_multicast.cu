@@ -1,0 +1,175 @@
+// Idea: 06 in clusters of two blocks, one below the other, which need the same columns of B: each
+//   orders half of them, for both (multicast).
+// Predicts: 32 bytes per clock and SM from the L2 cache instead of 48, and less power for it.
+// Still wrong: while a tile is stored, its warps do not multiply, and they store short pieces.
+#include <cooperative_groups.h>
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cuda/ptx>
+
+#include "fragments.cuh"
+#include "operands.hpp"
+#include "ptx.cuh"
+#include "tensor_map.hpp"
+
+namespace multicast {
+
+namespace cg = cooperative_groups;
+namespace ptx = cuda::ptx;
+using operands::Product;
+
+constexpr int tile_m = 128, tile_n = 256;
+constexpr int consumers = 2;                       // warpgroups, each 64 rows of the tile
+constexpr int block_size = 128 * (1 + consumers);  // a warpgroup that orders copies comes first
+constexpr int stages = 4;
+constexpr int cluster_size = 2;  // blocks whose tiles lie below each other
+constexpr int band = 8;          // rows of clusters
+constexpr int row_bytes = tensor_map::row_bytes;
+constexpr int a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes;
+constexpr int stage_bytes = a_bytes + b_bytes;
+constexpr int shared_bytes = 1024 + stages * stage_bytes;
+
+/// A place in the ring, and the parity of the phase in which it is filled.
+struct Stage {
+  int index = 0;
+  unsigned parity = 0;
+  __device__ void next() {
+    if (++index == stages) index = 0, parity ^= 1;
+  }
+};
+
+/// Where the tiles of cluster t of `down` x `across` lie: column after column in a band of rows.
+struct Place {
+  int row, col;
+};
+__device__ Place place_of(int t, int down, int across) {
+  const int first = t / (band * across) * band, in_band = t % (band * across);
+  const int rows = min(band, down - first);
+  return {first + in_band % rows, in_band / rows};
+}
+
+/// C = alpha A B^T + beta C, in `steps` times 128 bytes of each row of A and B. A
+/// cluster takes one of down x across pairs of tiles, then another.
+template <class T>
+__global__ void __launch_bounds__(block_size, 1)
+    multiply_tiles(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                   Result<T> c, int steps, int down, int across) {
+  constexpr int step = row_bytes / sizeof(T);
+  extern __shared__ char unaligned[];
+  __shared__ std::uint64_t full[stages], empty[stages];
+  char* const shared = aligned_to_1024(unaligned);
+  const int pairs = down * across, first = static_cast<int>(blockIdx.x) / cluster_size;
+  const int clusters = static_cast<int>(gridDim.x) / cluster_size;
+  const cg::cluster_group cluster = cg::this_cluster();
+  const int rank = static_cast<int>(cluster.block_rank());
+  const int group = static_cast<int>(threadIdx.x) / 128;
+  const int warp = static_cast<int>(threadIdx.x) / 32 % 4,
+            lane = static_cast<int>(threadIdx.x) % 32;
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < stages; ++s) {
+      ptx::mbarrier_init(&full[s], 1);  // the copies' bytes, and who orders them
+      ptx::mbarrier_init(&empty[s], 4 * consumers * cluster_size);  // warps of both blocks
+    }
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+  }
+  cluster.sync();  // nobody reaches for a barrier before it is initialised
+  Stage stage;
+  if (group == 0) {
+    fewer_registers<40>();
+    if (threadIdx.x == 0) {
+      for (int t = first; t < pairs; t += clusters) {
+        const Place at = place_of(t, down, across);
+        const int row = (at.row * cluster_size + rank) * tile_m;
+        constexpr int half = tile_n / cluster_size;
+        for (int i = 0; i < steps; ++i, stage.next()) {
+          wait(&empty[stage.index], stage.parity ^ 1);  // the first time at once
+          char* const a_tile = shared + stage.index * stage_bytes;
+          std::uint64_t* const barrier = &full[stage.index];
+          ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                         barrier, stage_bytes);
+          load_box(a_tile, &a, i * step, row, barrier);
+          load_box_to_all(a_tile + a_bytes + rank * half * row_bytes, &b, i * step,
+                          at.col * tile_n + rank * half, barrier, (1 << cluster_size) - 1);
+        }
+      }
+    }
+  } else {
+    more_registers<232>();
+    for (int t = first; t < pairs; t += clusters) {
+      float d[tile_n / 2] = {};
+      for (int i = 0; i < steps; ++i, stage.next()) {
+        wait(&full[stage.index], stage.parity);
+        const char* const a_tile = shared + stage.index * stage_bytes;
+        const std::uint64_t left = matrix_at(a_tile + (group - 1) * 64 * row_bytes);
+        const std::uint64_t right = matrix_at(a_tile + a_bytes);
+        wgmma_fence();
+#pragma unroll
+        for (int part = 0; part < 4; ++part) {  // 32 bytes of each row
+          wgmma<T, tile_n>(d, left + 2 * part, right + 2 * part);
+        }
+        wgmma_commit();
+        wgmma_wait<0>();
+        // Both blocks write here: both must know.
+        if (lane < cluster_size) arrive_at(&empty[stage.index], static_cast<unsigned>(lane));
+      }
+      const Place at = place_of(t, down, across);
+      const int row = (at.row * cluster_size + rank) * tile_m + (group - 1) * 64;
+      c.template store<tile_n>(d, row + warp * 16, at.col * tile_n);
+    }
+  }
+  cluster.sync();  // nobody leaves whose barriers the other block may still reach for
+}
+
+template <class T>
+cudaError_t run(Product<T> of, cudaStream_t stream) {
+  if (!operands::valid(of)) return cudaErrorInvalidValue;
+  if (of.m == 0 || of.n == 0) return cudaSuccess;
+  of = operands::needed(of);
+  constexpr std::int64_t rows = tile_m * cluster_size;
+  const std::int64_t down = (of.m + rows - 1) / rows, across = (of.n + tile_n - 1) / tile_n;
+  if (down > INT32_MAX / across) return cudaErrorInvalidValue;
+  CUtensorMap a, b;
+  if (cudaError_t error = tensor_map::make(&a, of.a, of.m, of.k, of.lda, tile_m)) return error;
+  if (cudaError_t error = tensor_map::make(&b, of.b, of.n, of.k, of.ldb, tile_n / cluster_size)) {
+    return error;
+  }
+  if (cudaError_t error = cudaFuncSetAttribute(
+          multiply_tiles<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes)) {
+    return error;
+  }
+  int device = 0, sms = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) {
+    return error;
+  }
+  constexpr int step = row_bytes / sizeof(T);
+  cudaLaunchAttribute shape = {};
+  shape.id = cudaLaunchAttributeClusterDimension;
+  shape.val.clusterDim.x = cluster_size;
+  shape.val.clusterDim.y = shape.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {};
+  const std::int64_t clusters =
+      std::min<std::int64_t>(down * across, std::max(sms / cluster_size, 1));
+  config.gridDim = static_cast<unsigned>(clusters * cluster_size);
+  config.blockDim = block_size;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &shape;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, multiply_tiles<T>, a, b, result_of(of),
+                            static_cast<int>((of.k + step - 1) / step), static_cast<int>(down),
+                            static_cast<int>(across));
+}
+
+/// C = alpha A B^T + beta C. \returns cudaErrorInvalidValue for what operands::valid() refuses and
+/// for more than 2^31 - 1 pairs of tiles; or an error of CUDA.
+cudaError_t multiply(const Product<__nv_bfloat16>& of, cudaStream_t stream) {
+  return run(of, stream);
+}
+/// The same of floats, of which the 10 highest bits of the fraction take part (tf32).
+cudaError_t multiply(const Product<float>& of, cudaStream_t stream) { return run(of, stream); }
+
+}  // namespace multicast
