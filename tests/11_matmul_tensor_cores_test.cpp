@@ -6,7 +6,8 @@
 int main(int argc, char** argv) {
   course_test::take_order(&argc, argv);
   testing::InitGoogleTest(&argc, argv);
-  course_test::register_chapter(course::chapter(), {course::Input::random, course::Input::integers});
+  course_test::register_chapter(course::chapter(),
+                                {course::Input::random, course::Input::integers});
   course_test::register_contracts(course::chapter());
   return RUN_ALL_TESTS();
 }

@@ -108,6 +108,7 @@ __global__ void __launch_bounds__(block_size, 1)
     const auto release = [&](int index) {
       if (lane < cluster_size) arrive_at(&empty[index], static_cast<unsigned>(lane));
     };
+    unsigned sent = 0;  // boxes, of all tiles
     for (int t = first; t < pairs; t += clusters) {
       float d[tile_n / 2] = {};
       for (int i = 0, before = 0; i < steps; ++i, before = stage.index, stage.next()) {
@@ -131,7 +132,11 @@ __global__ void __launch_bounds__(block_size, 1)
       constexpr int box_cols = row_bytes / sizeof(T);
 #pragma unroll
       for (int col = 0; col < tile_n; col += box_cols) {
-        char* const box = boxes + col / box_cols % 2 * box_bytes;
+        if (!c.template ends_with_a_group<box_cols>(at.col * tile_n + col)) {
+          c.template store<box_cols>(d + col / 2, row, at.col * tile_n + col);
+          continue;
+        }
+        char* const box = boxes + sent++ % 2 * box_bytes;
         if (lane == 0) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>());
         __syncwarp();  // the box is free
         c.template lay_down<box_cols>(box, d + col / 2, row, at.col * tile_n + col);

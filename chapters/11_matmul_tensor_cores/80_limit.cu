@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(block_size, 1)
     };
     const int own = group - 1, other = 1 - own;
     if (own == 1) stage.skip(steps);  // the first tile is the other's
-    unsigned turns = 0, sent = 0;  // boxes, of all tiles
+    unsigned turns = 0, sent = 0;     // boxes, of all tiles
     for (int t = first + own * clusters; t < pairs; t += consumers * clusters, ++turns) {
       float d[tile_m / 64][tile_n / 2] = {};
       // A stage's parity says which of two phases: so nobody may be a phase ahead.
@@ -159,6 +159,10 @@ __global__ void __launch_bounds__(block_size, 1)
 #pragma unroll
       for (int i = 0; i < tile_m / 64 * (tile_n / box_cols); ++i) {
         const int half = i / (tile_n / box_cols), col = i % (tile_n / box_cols) * box_cols;
+        if (!c.template ends_with_a_group<box_cols>(at.col * tile_n + col)) {
+          c.template store<box_cols>(d[half] + col / 2, row + 64 * half, at.col * tile_n + col);
+          continue;
+        }
         char* const box = boxes + sent++ % 2 * box_bytes;
         if (lane == 0) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>());
         __syncwarp();  // the box is free

@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "operands.hpp"
@@ -20,15 +20,16 @@ using operands::Product;
 constexpr std::size_t workspace_bytes = 32 << 20;  // what cuBLAS recommends for Hopper
 constexpr int most_algorithms = 16;
 
-/// The handle and workspace of the current GPU for all calls on one host thread.
+/// The handle of the current GPU and the workspace of a stream, for all calls on one host thread:
+/// two streams that run at once need one each.
 struct Context {
   cublasLtHandle_t handle = nullptr;
   void* workspace = nullptr;
 };
-cudaError_t context(Context* made, int* device) {
-  static thread_local std::map<int, Context> kept;
+cudaError_t context(Context* made, int* device, cudaStream_t stream) {
+  static thread_local std::map<std::pair<int, cudaStream_t>, Context> kept;
   if (cudaError_t error = cudaGetDevice(device)) return error;
-  Context& own = kept[*device];
+  Context& own = kept[{*device, stream}];
   if (own.handle == nullptr && cublasLtCreate(&own.handle) != CUBLAS_STATUS_SUCCESS) {
     return cudaErrorUnknown;
   }
@@ -91,6 +92,27 @@ cudaError_t call(const Context& with, const Plan& plan, int algorithm, const Pro
   return status == CUBLAS_STATUS_SUCCESS ? cudaGetLastError() : cudaErrorUnknown;
 }
 
+/// C = beta C: cuBLAS multiplies no matrix without columns.
+template <class T>
+cudaError_t scale(const Context& with, const Product<T>& of, cudaStream_t stream) {
+  constexpr cudaDataType_t type = std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_16BF;
+  const auto u = [](std::int64_t x) { return static_cast<std::size_t>(x); };
+  if (of.beta == 0) {
+    return cudaMemset2DAsync(of.c, u(of.ldc) * sizeof(T), 0, u(of.n) * sizeof(T), u(of.m), stream);
+  }
+  cublasLtMatrixTransformDesc_t transform = nullptr;
+  cublasLtMatrixLayout_t c = nullptr;
+  const float zero = 0;
+  const bool done =
+      cublasLtMatrixTransformDescCreate(&transform, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
+      cublasLtMatrixLayoutCreate(&c, type, u(of.n), u(of.m), of.ldc) == CUBLAS_STATUS_SUCCESS &&
+      cublasLtMatrixTransform(with.handle, transform, &of.beta, of.c, c, &zero, nullptr, nullptr,
+                              of.c, c, stream) == CUBLAS_STATUS_SUCCESS;
+  if (c != nullptr) cublasLtMatrixLayoutDestroy(c);
+  if (transform != nullptr) cublasLtMatrixTransformDescDestroy(transform);
+  return done ? cudaGetLastError() : cudaErrorUnknown;
+}
+
 /// Tries each algorithm a few times, and keeps the fastest. Changes C, so `of` has a C of its own.
 template <class T>
 cudaError_t try_all(const Context& with, Plan* plan, Product<T> of) {
@@ -131,13 +153,10 @@ cudaError_t run(Product<T> of, cudaStream_t stream) {
   if (!operands::valid(of)) return cudaErrorInvalidValue;
   if (of.m == 0 || of.n == 0) return cudaSuccess;
   of = operands::needed(of);
-  if (of.k == 0) {  // cuBLAS takes no matrix without columns: one column, alpha = 0
-    of.k = 1, of.lda = of.ldb = 16 / sizeof(T);
-    of.a = of.b = of.c;  // not read
-  }
   Context with;
   int device = 0;
-  if (cudaError_t error = context(&with, &device)) return error;
+  if (cudaError_t error = context(&with, &device, stream)) return error;
+  if (of.k == 0) return scale(with, of, stream);
   using Key = std::array<std::int64_t, 7>;
   static thread_local std::map<Key, Plan> plans;
   Plan& plan = plans[Key{device, of.m, of.n, of.k, of.lda, of.ldb, of.ldc}];

@@ -43,7 +43,7 @@ struct Result {
   /// columns 8 j + l % 4 * 2 and the next: d[4 j], d[4 j + 1] in row l / 4, d[4 j + 2], d[4 j + 3]
   /// in row l / 4 + 8.
   template <int n>
-  __device__ void store(const float (&d)[n / 2], int row, int col) const {
+  __device__ void store(const float* d, int row, int col) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int j = 0; j < n / 8; ++j) {
@@ -52,6 +52,12 @@ struct Result {
     }
   }
 
+  /// May the TMA store n columns from `col` on? It writes whole groups of 16 bytes, seen on an
+  /// H200: where C ends within one, also what stands behind C.
+  template <int n>
+  __device__ bool ends_with_a_group(int col) const {
+    return col + n <= cols || cols % static_cast<int>(16 / sizeof(T)) == 0;
+  }
   /// Lays 16 rows from `row` on and n columns, 128 bytes, from `col` on into shared memory, as the
   /// TMA stores them from there: row below row, swizzled. For a warp whose sums are arranged as
   /// above. box: a multiple of 1024 bytes.
