@@ -34,7 +34,12 @@ cudaError_t context(Context* made, int* device, cudaStream_t stream) {
     return cudaErrorUnknown;
   }
   if (own.workspace == nullptr) {
-    if (cudaError_t error = cudaMalloc(&own.workspace, workspace_bytes)) return error;
+    // Allowed while the stream is captured, too: the capture does not depend on it.
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    if (cudaError_t error = cudaThreadExchangeStreamCaptureMode(&mode)) return error;
+    const cudaError_t error = cudaMalloc(&own.workspace, workspace_bytes);
+    if (cudaError_t other = cudaThreadExchangeStreamCaptureMode(&mode)) return other;
+    if (error != cudaSuccess) return error;
   }
   *made = own;
   return cudaSuccess;

@@ -147,3 +147,16 @@ class Multiplied : public course::Problem {
     return to <= from ? from : from + static_cast<std::int64_t>(bits) % (to - from);
   }
 };
+
+/// The same for cuBLAS, which may share k among blocks and add up their parts as bf16: rounded
+/// twice.
+template <class T>
+class RoundedTwice : public Multiplied<T> {
+ public:
+  using Multiplied<T>::Multiplied;
+  course::Tolerance tolerance(int k) const override {
+    course::Tolerance tolerance = Multiplied<T>::tolerance(k);
+    if (!Multiplied<T>::is_float) tolerance.relative *= 2;
+    return tolerance;
+  }
+};
