@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <cuda/ptx>
 
+#include "box_map.hpp"
 #include "fragments.cuh"
 #include "operands.hpp"
 #include "ptx.cuh"
-#include "tensor_map.hpp"
 
 namespace ring {
 
@@ -24,7 +24,7 @@ constexpr int tile_m = 128, tile_n = 128;
 constexpr int consumers = 2;                       // warpgroups, each 64 rows of the tile
 constexpr int block_size = 128 * (1 + consumers);  // a warpgroup that orders copies comes first
 constexpr int stages = 4;
-constexpr int row_bytes = tensor_map::row_bytes;
+constexpr int row_bytes = box_map::row_bytes;
 constexpr int a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes;
 constexpr int stage_bytes = a_bytes + b_bytes;
 constexpr int shared_bytes = 1024 + stages * stage_bytes;
@@ -104,8 +104,8 @@ cudaError_t run(Product<T> of, cudaStream_t stream) {
   const std::int64_t down = (of.m + tile_m - 1) / tile_m, across = (of.n + tile_n - 1) / tile_n;
   if (down > INT32_MAX / across) return cudaErrorInvalidValue;
   CUtensorMap a, b;
-  if (cudaError_t error = tensor_map::make(&a, of.a, of.m, of.k, of.lda, tile_m)) return error;
-  if (cudaError_t error = tensor_map::make(&b, of.b, of.n, of.k, of.ldb, tile_n)) return error;
+  if (cudaError_t error = box_map::make(&a, of.a, of.m, of.k, of.lda, tile_m)) return error;
+  if (cudaError_t error = box_map::make(&b, of.b, of.n, of.k, of.ldb, tile_n)) return error;
   if (cudaError_t error = cudaFuncSetAttribute(
           multiply_tile<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes)) {
     return error;

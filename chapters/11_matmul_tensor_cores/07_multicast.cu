@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <cuda/ptx>
 
+#include "box_map.hpp"
 #include "fragments.cuh"
 #include "operands.hpp"
 #include "ptx.cuh"
-#include "tensor_map.hpp"
 
 namespace multicast {
 
@@ -27,7 +27,7 @@ constexpr int block_size = 128 * (1 + consumers);  // a warpgroup that orders co
 constexpr int stages = 4;
 constexpr int cluster_size = 2;  // blocks whose tiles lie below each other
 constexpr int band = 8;          // rows of clusters
-constexpr int row_bytes = tensor_map::row_bytes;
+constexpr int row_bytes = box_map::row_bytes;
 constexpr int a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes;
 constexpr int stage_bytes = a_bytes + b_bytes;
 constexpr int shared_bytes = 1024 + stages * stage_bytes;
@@ -132,8 +132,8 @@ cudaError_t run(Product<T> of, cudaStream_t stream) {
   const std::int64_t down = (of.m + rows - 1) / rows, across = (of.n + tile_n - 1) / tile_n;
   if (down > INT32_MAX / across) return cudaErrorInvalidValue;
   CUtensorMap a, b;
-  if (cudaError_t error = tensor_map::make(&a, of.a, of.m, of.k, of.lda, tile_m)) return error;
-  if (cudaError_t error = tensor_map::make(&b, of.b, of.n, of.k, of.ldb, tile_n / cluster_size)) {
+  if (cudaError_t error = box_map::make(&a, of.a, of.m, of.k, of.lda, tile_m)) return error;
+  if (cudaError_t error = box_map::make(&b, of.b, of.n, of.k, of.ldb, tile_n / cluster_size)) {
     return error;
   }
   if (cudaError_t error = cudaFuncSetAttribute(

@@ -11,10 +11,10 @@
 #include <cuda/ptx>
 #include <type_traits>
 
+#include "box_map.hpp"
 #include "fragments.cuh"
 #include "operands.hpp"
 #include "ptx.cuh"
-#include "tensor_map.hpp"
 
 namespace limit {
 
@@ -25,7 +25,7 @@ using operands::Product;
 constexpr int consumers = 2;                       // warpgroups, each takes every other tile
 constexpr int block_size = 128 * (1 + consumers);  // a warpgroup that orders copies comes first
 constexpr int cluster_size = 2;                    // blocks whose tiles lie below each other
-constexpr int row_bytes = tensor_map::row_bytes;
+constexpr int row_bytes = box_map::row_bytes;
 constexpr int rows_64 = 64 * row_bytes / 16;  // as a matrix's address counts
 constexpr int box_bytes = 16 * row_bytes;     // of C; a warp has two, which leave in turn
 constexpr int boxes_bytes = consumers * 4 * 2 * box_bytes;
@@ -193,11 +193,11 @@ cudaError_t launch(const Product<T>& of, int sms, cudaStream_t stream) {
   const std::int64_t down = (of.m + rows - 1) / rows, across = (of.n + Tile::n - 1) / Tile::n;
   if (down > INT32_MAX / across) return cudaErrorInvalidValue;
   CUtensorMap a, b, out;
-  if (cudaError_t error = tensor_map::make(&a, of.a, of.m, of.k, of.lda, Tile::m)) return error;
-  if (cudaError_t error = tensor_map::make(&b, of.b, of.n, of.k, of.ldb, Tile::n / cluster_size)) {
+  if (cudaError_t error = box_map::make(&a, of.a, of.m, of.k, of.lda, Tile::m)) return error;
+  if (cudaError_t error = box_map::make(&b, of.b, of.n, of.k, of.ldb, Tile::n / cluster_size)) {
     return error;
   }
-  if (cudaError_t error = tensor_map::make(&out, of.c, of.m, of.n, of.ldc, 16)) return error;
+  if (cudaError_t error = box_map::make(&out, of.c, of.m, of.n, of.ldc, 16)) return error;
   auto* const kernel = multiply_tiles<T, Tile>;
   if (cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                Tile::shared_bytes)) {

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "box_map.hpp"
 #include "fragments.cuh"
 #include "operands.hpp"
 #include "ptx.cuh"
-#include "tensor_map.hpp"
 
 namespace {
 
@@ -144,7 +144,7 @@ __device__ void record_sm(Record to) {
 // ---- Kernels: those of 03, 04 and 09, line by line, and what records ----
 
 constexpr int tile_m = 128, tile_n = 128, consumers = 2;
-constexpr int row_bytes = tensor_map::row_bytes;
+constexpr int row_bytes = box_map::row_bytes;
 constexpr int step_cols = row_bytes / sizeof(T);
 constexpr int a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes;
 constexpr int stage_bytes = a_bytes + b_bytes;
@@ -484,10 +484,10 @@ struct Problem {
 Problem problem_of(const operands::Product<T>& of, int sms) {
   Problem p = {};
   p.of = of;
-  check(tensor_map::make(&p.a, of.a, of.m, of.k, of.lda, tile_m), "the tensor map of A");
-  check(tensor_map::make(&p.b, of.b, of.n, of.k, of.ldb, tile_n), "the tensor map of B");
-  check(tensor_map::make(&p.half_b, of.b, of.n, of.k, of.ldb, tile_n / 2), "the tensor map of B");
-  check(tensor_map::make(&p.out, of.c, of.m, of.n, of.ldc, 16), "the tensor map of C");
+  check(box_map::make(&p.a, of.a, of.m, of.k, of.lda, tile_m), "the tensor map of A");
+  check(box_map::make(&p.b, of.b, of.n, of.k, of.ldb, tile_n), "the tensor map of B");
+  check(box_map::make(&p.half_b, of.b, of.n, of.k, of.ldb, tile_n / 2), "the tensor map of B");
+  check(box_map::make(&p.out, of.c, of.m, of.n, of.ldc, 16), "the tensor map of C");
   p.steps = static_cast<int>((of.k + step_cols - 1) / step_cols);
   p.down = static_cast<int>((of.m + tile_m - 1) / tile_m);
   p.across = static_cast<int>((of.n + tile_n - 1) / tile_n);

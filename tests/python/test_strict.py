@@ -144,7 +144,6 @@ NOT_HERE: List[Tuple[str, str, str]] = [
      "1: error: textures are not supported on the CPU backend; they need a GPU and nvcc"),
     ("surfaces", "\n__global__ void k(cudaSurfaceObject_t s) {}",
      "2: error: surfaces are not supported on the CPU backend; they need a GPU and nvcc"),
-    ("wmma", "#include <mma.h>\nusing namespace nvcuda;\n", "1:10: fatal error: <mma.h> (tensor cores (wmma)) "),
     ("CUB", "#include <vector>\n#include <cub/cub.cuh>\n", "2:10: fatal error: <cub/cub.cuh> (CUB) "),
     ("Thrust", "#include <thrust/sort.h>\n", "1:10: fatal error: <thrust/sort.h> (Thrust) "),
     ("the driver API", "#include <cuda.h>\nint main() {\n  return cuInit(0);\n}\n",

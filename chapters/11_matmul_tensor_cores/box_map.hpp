@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace tensor_map {
+namespace box_map {
 
 constexpr int row_bytes = 128;  ///< of a box: the longest row of a swizzle
 
@@ -66,4 +66,4 @@ cudaError_t make(CUtensorMap* map, const T* address, std::int64_t rows, std::int
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-}  // namespace tensor_map
+}  // namespace box_map

@@ -1,0 +1,161 @@
+// The program behind an exercise: one file of yours, beside the version that it has to match or to
+// beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough:
+// by its rate on a GPU, by what is counted on the CPU backend.
+#include "chapter/rows.hpp"
+#include "correct/verify.hpp"
+#include "exercise/exercise.hpp"
+#include "matmul.hpp"
+#ifdef SIMT
+#include "simt/findings.hpp"
+#endif
+
+using bf16_t = __nv_bfloat16;
+COURSE_LAUNCHERS(Multiply<__nv_bfloat16>, (multiply), exercise, mma_swizzle, ring);
+
+namespace {
+
+using namespace course;
+
+/// Multiplies; in windows C is first made what it was before.
+Version row_of(const char* id, const char* title, Multiply<bf16_t>* multiply) {
+  Version version{id, title};
+  if (multiply == nullptr) return version;
+  version.launch = [multiply](const Problem& problem, const Arguments& arguments) {
+    const auto& p = static_cast<const Multiplied<bf16_t>&>(problem);
+    bf16_t* const c = arguments.out<bf16_t>(0);
+    if (p.in_windows()) {
+      const auto bytes = static_cast<std::size_t>(p.rows() * p.ldc()) * sizeof(bf16_t);
+      const cudaError_t error = cudaMemcpyAsync(c, arguments.in<bf16_t>(2), bytes,
+                                                cudaMemcpyDeviceToDevice, arguments.stream);
+      if (error != cudaSuccess) return error;
+    }
+    return multiply({arguments.in<bf16_t>(0), arguments.in<bf16_t>(1), c, p.rows(), p.cols(),
+                     p.depth(), p.lda(), p.lda(), p.ldc(), static_cast<float>(p.scalar(0)),
+                     static_cast<float>(p.scalar(1))},
+                    arguments.stream);
+  };
+  return version;
+}
+
+Size product(std::int64_t rows, std::int64_t cols, std::int64_t depth) {
+  return {{{"rows", rows}, {"cols", cols}, {"depth", depth}}};
+}
+/// C = -A B^T / 2 + 2 C, with 16 bytes and more between rows.
+Size window(std::int64_t rows, std::int64_t cols, std::int64_t depth) {
+  Size size = product(rows, cols, depth);
+  size.dimensions.push_back({"gap", 1});
+  return size;
+}
+
+/// In whole tiles and around them, with more steps than a ring has stages. The last one is counted.
+std::vector<Size> sizes_of(int number) {
+  const Size no_rows = product(0, 5, 3), no_cols = product(5, 0, 3), no_depth = product(3, 5, 0);
+  switch (number) {
+    case 1:
+      return {product(16, 8, 16),
+              no_rows,
+              no_cols,
+              no_depth,
+              product(1, 1, 1),
+              window(18, 9, 40),
+              product(33, 31, 17),
+              product(64, 64, 64)};
+    case 2:
+      return {no_rows,
+              no_cols,
+              no_depth,
+              product(65, 40, 130),
+              window(9, 130, 33),
+              product(128, 128, 64)};
+    case 3:
+      return {product(128, 128, 384), no_rows, no_cols, no_depth, window(70, 20, 100)};
+    case 4:
+      return {product(128, 128, 100), product(128, 128, 64), no_rows, no_cols, no_depth,
+              product(65, 40, 33),    window(3, 129, 70)};
+    case 5:
+      return {no_rows, no_cols, no_depth, window(9, 40, 260), product(256, 128, 64)};
+    default:
+      return {no_rows, no_cols, no_depth, window(9, 130, 66), product(128, 128, 256)};
+  }
+}
+
+#ifdef SIMT
+/// Of exercise 6, whose count no other exercise has: empty, or what is wrong with the version, or
+/// that a block reads too much of A and B on average. `most`: bytes, at the last of the test sizes.
+std::string judge_blocks(const Exercise& exercise, double most) {
+  const Device device = open_device(0);
+  for (const Size& size : exercise.test_sizes) {
+    for (const Input input : {Input::integers, Input::random}) {
+      const Outcome outcome = verify(exercise.yours, *exercise.make(size, 1, input), device);
+      if (outcome.state == Outcome::passed) continue;
+      const bool right = outcome.why.rfind("right, but", 0) == 0;
+      return (right ? "" : "wrong at ") + size.text() + ": " + outcome.why;
+    }
+  }
+  const auto problem = exercise.make(exercise.test_sizes.back(), 1, Input::random);
+  const DeviceArrays arrays(exercise.yours, *problem, nullptr);
+  simt::take_counts();  // those of earlier launches
+  simt::take_engine_bytes();
+  simt::set_counting(true);
+  exercise.yours.launch(*problem, arrays.arguments());
+  simt::set_counting(false);
+  double blocks = 0;
+  for (const simt::KernelCount& kernel : simt::take_counts()) {
+    blocks += static_cast<double>(kernel.blocks);
+  }
+  const double read = static_cast<double>(simt::take_engine_bytes().read);
+  if (read < problem->bytes_read()) return "right, but bulk copies do not read all of A and B";
+  if (read <= most * blocks) return "";
+  char text[120];
+  std::snprintf(text, sizeof text, "right, but bulk copies read %.4g KiB per block, %.4g would do",
+                read / blocks / 1024, most / 1024);
+  return text;
+}
+#endif
+
+/// What counts, and how much faster than which version a GPU must be.
+void judge_speed(Exercise& exercise) {
+  if (exercise.number == 2) {
+    // A matrix of ldmatrix has 128 bytes: one wavefront, if its 8 rows lie in different banks. If
+    // they all lie in the same ones, 8: then what a warp reads per 16 of its products, 24 matrices,
+    // takes 192 clocks of shared memory, and these products 32 of tensor cores as slow as an
+    // A100's. A right answer is version 02.
+    exercise.most.read_wavefronts = 1;
+    exercise.compared = row_of("02_mma", "mma, ldmatrix, swizzle", mma_swizzle::multiply);
+    exercise.least_ratio = 0.6;
+    exercise.size = product(4096, 4096, 4096);
+  } else if (exercise.number == 5) {
+    // Per element of A: the 2 bytes of A itself, and of B, of which there is half as much at the
+    // last size, each element once: 1 byte. Without multicast each of two blocks reads it. On a
+    // GPU: 48 bytes per clock and SM instead of 64, as in version 05.
+    exercise.most.bulk_bytes_per_element = 3;
+    exercise.compared = row_of("04_ring", "a warp orders, four stages", ring::multiply);
+    exercise.least_ratio = 1.05;
+    exercise.size = product(8192, 8192, 8192);
+  } else if (exercise.number == 6) {
+    // 16 tiles of 128 x 128, so 16 of 132 SMs are busy in version 04, and here 64.
+    exercise.compared = row_of("04_ring", "a warp orders, four stages", ring::multiply);
+    exercise.least_ratio = 2.5;
+    exercise.size = product(512, 512, 65536);
+#ifdef SIMT
+    // 128 rows of A and 128 of B; of each a quarter of the columns.
+    const double part =
+        2 * 128 * sizeof(bf16_t) * static_cast<double>(exercise.test_sizes.back()["depth"]) / 4;
+    if (simt::instrumented()) {
+      exercise.judge = [of = exercise, part] { return judge_blocks(of, part); };
+    }
+#endif
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Exercise exercise;
+  exercise.chapter = "11_matmul_tensor_cores";
+  exercise.make = make_problem<Multiplied<bf16_t>>();
+  exercise.yours = row_of("yours", "your version", exercise::multiply);
+  exercise.test_sizes = sizes_of(exercise.number);
+  judge_speed(exercise);
+  return run_exercise(argc, argv, exercise);
+}
