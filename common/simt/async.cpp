@@ -516,8 +516,7 @@ void async_wait(unsigned pending) {
 
 // ---- Work that is done when somebody waits for it ----
 
-void later(void (*call)(void* to, std::uint64_t a, std::uint64_t b), void* to, std::uint64_t a,
-           std::uint64_t b) {
+void later(Later* call, void* to, std::uint64_t a, std::uint64_t b) {
   Thread& thread = *current_thread;
   if (thread.tasks.empty()) thread.tasks.emplace_back();
   thread.has_copies = true;

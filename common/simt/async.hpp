@@ -125,8 +125,7 @@ void bulk_wait_read(unsigned pending);
 
 /// call(to, a, b) by the running thread, as late as CUDA allows: at later_wait(); in groups, as
 /// copies are.
-void later(void (*call)(void* to, std::uint64_t a, std::uint64_t b), void* to, std::uint64_t a,
-           std::uint64_t b);
+void later(Later* call, void* to, std::uint64_t a, std::uint64_t b);
 void later_commit();
 /// Reads shared memory as the copy engine and the tensor cores do: by the async proxy.
 void read_by_proxy(void* to, const void* from, std::size_t bytes);

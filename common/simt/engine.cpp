@@ -70,14 +70,16 @@ std::size_t most_fibers() {
 }
 
 /// All stacks of a worker lie in one range, so that a local variable is known by its address.
-void reserve_stacks(Worker& worker) {
-  worker.stacks = static_cast<char*>(reserve(most_fibers() * stack_bytes));
+void know_stacks(const Worker& worker) {
   stacks_low = reinterpret_cast<std::uintptr_t>(worker.stacks);
   stacks_high = stacks_low + most_fibers() * stack_bytes;
 }
 
 void add_fibers(Worker& worker) {
-  if (worker.stacks == nullptr) reserve_stacks(worker);
+  if (worker.stacks == nullptr) {
+    worker.stacks = static_cast<char*>(reserve(most_fibers() * stack_bytes));
+    know_stacks(worker);
+  }
   if (worker.fibers.size() + fibers_per_slab > most_fibers()) {
     std::fprintf(stderr, "simt: more than %zu threads alive at once\n", most_fibers());
     std::exit(4);
@@ -376,6 +378,7 @@ void drop_fibers(Worker& worker) {
 
 void run_threads_of(Gang& gang) {
   Worker& worker = *gang.worker;
+  if (worker.stacks != nullptr) know_stacks(worker);  // another host thread may have made them
   blockDim = gang.grid->launch.block;
   gridDim = gang.grid->launch.grid;
   while (!gang.grid->failed && gang.live > 0) {

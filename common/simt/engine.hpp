@@ -91,7 +91,7 @@ struct alignas(64) Thread {
   };
   std::vector<std::vector<Copy>> copies;  ///< groups of asynchronous copies; the last is open
   struct Task {
-    void (*call)(void* to, std::uint64_t a, std::uint64_t b);
+    Later* call;
     void* to;
     std::uint64_t a, b;
   };

@@ -295,6 +295,9 @@ void async_copy(void* to, const void* from, std::size_t bytes);
 void async_commit();                ///< closes a group (cp.async.commit_group)
 void async_wait(unsigned pending);  ///< lands all but the last `pending` groups
 
+/// What an instruction such as wgmma does, in a function: see later() in async.hpp.
+using Later = void(void* to, std::uint64_t a, std::uint64_t b);
+
 // ---- The end of a kernel by an error ----
 
 /// Finds `kind`: the running thread `what` ("calls __trap()") at the line that `caller`, a return
