@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <cuda/ptx>
 
+#include "box_map.hpp"
 #include "fragments.cuh"
 #include "operands.hpp"
 #include "ptx.cuh"
-#include "box_map.hpp"
 
 namespace exercise {
 
