@@ -152,28 +152,29 @@ const Way ways[] = {{"fp32", launch_fp32, Inputs::exact, 0, 1, 0},
 
 // ---- Inputs ----
 
-enum class Inputs { normal, positive, cancelling };
+enum class Numbers { normal, positive, cancelling };
 const struct {
   const char* name;
-  Inputs family;
-} families[] = {
-    {"normal", Inputs::normal}, {"positive", Inputs::positive}, {"cancelling", Inputs::cancelling}};
+  Numbers family;
+} families[] = {{"normal", Numbers::normal},
+                {"positive", Numbers::positive},
+                {"cancelling", Numbers::cancelling}};
 
 /// A matrix of `side` rows. normal: about normally distributed, mean 0, standard deviation 1.
 /// positive: uniform in [0, 1). cancelling: the first half of a row is so; the second half is the
 /// first again, moved by at most 2^-7, and with the other sign in one of the two matrices. Sums
 /// rise to about k / 8 and fall to almost nothing.
-std::vector<float> matrix(Inputs family, std::uint64_t seed, int k, bool turn) {
+std::vector<float> matrix(Numbers family, std::uint64_t seed, int k, bool turn) {
   std::vector<float> x(static_cast<std::size_t>(side) * static_cast<std::size_t>(k));
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::uint64_t bits = course::mix(seed, i);
-    if (family == Inputs::normal) {
+    if (family == Numbers::normal) {
       x[i] = course::near_normal(bits);
       continue;
     }
     const std::size_t half = static_cast<std::size_t>(k) / 2;
     x[i] = static_cast<float>(bits >> 40) * 0x1p-24f;
-    if (family == Inputs::cancelling && i % (2 * half) >= half) {
+    if (family == Numbers::cancelling && i % (2 * half) >= half) {
       const float near = x[i - half] + (x[i] - 0.5f) * 0x1p-6f;
       x[i] = turn ? -near : near;
     }
@@ -268,7 +269,7 @@ double worst_case(const Way& way, int k) {
 }
 
 /// The error of the norm that is likely. condition: ||A|| ||B|| / ||R||.
-double expected(const Way& way, Inputs family, int k, double condition) {
+double expected(const Way& way, Numbers family, int k, double condition) {
   constexpr double spread = 0.39;
   const double u = way.unit, steps = static_cast<double>(k) / way.step;
 
@@ -285,15 +286,15 @@ double expected(const Way& way, Inputs family, int k, double condition) {
   // The sum of S_q^2, divided by (k rms(a) rms(b))^2, and that of S_q, with what products lose.
   double squares = 0, sum = 0;
   switch (family) {
-    case Inputs::normal:
+    case Numbers::normal:
       squares = 0.5 / way.step;
       sum = std::sqrt(steps / (3.0 * way.step)) * of_sum;
       break;
-    case Inputs::positive:
+    case Numbers::positive:
       squares = steps * 3 / 16;
       sum = steps * 3 / 8 * (of_sum + of_products);
       break;
-    case Inputs::cancelling:
+    case Numbers::cancelling:
       squares = steps * 3 / 64;
       sum = steps * 3 / 16 * of_sum;
       break;
@@ -383,7 +384,7 @@ void print(const Row& row) {
 }
 
 /// All ways at one depth.
-std::vector<Row> measure(const char* name, Inputs family, int k) {
+std::vector<Row> measure(const char* name, Numbers family, int k) {
   const std::vector<float> a = matrix(family, 1, k, false), b = matrix(family, 2, k, true);
   const Reference exact = reference(a, b, k);
   const double norms = norm(a) * norm(b), condition = norms / norm(exact.r);

@@ -135,6 +135,7 @@ template <int pending>
 __device__ inline void wgmma_wait() {
 #ifdef SIMT
   simt::later_wait(pending);
+  __syncwarp();  // ".sync"
 #else
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 #endif

@@ -2,6 +2,7 @@
 // cluster or cooperative grid runs on one OS thread, so the tables are thread-local.
 #include "async.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <list>
@@ -265,6 +266,41 @@ void note_idle(const std::uint64_t* barrier) {
   abandon(*gang.grid, error_timeout);
 }
 
+// ---- Bulk copies that are under way to shared memory ----
+
+thread_local std::uint64_t copies_changed = 1;  ///< counts what changes any record's list of copies
+
+struct Target {
+  std::uintptr_t from, to;
+  ProgramCounter site;
+};
+
+/// Where they will land, neighbours as one.
+const std::vector<Target>& targets_under_way() {
+  thread_local std::vector<Target> targets;
+  thread_local std::uint64_t as_of = 0;
+  if (as_of == copies_changed) return targets;
+  as_of = copies_changed;
+  std::vector<Target> all;
+  for (const auto& [barrier, record] : records) {
+    for (const Copy& copy : record.copies) {
+      const auto to = reinterpret_cast<std::uintptr_t>(copy.to);
+      if (copy.bulk && is_window(to)) all.push_back({to, to + copy.bytes, copy.site});
+    }
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Target& a, const Target& b) { return a.from < b.from; });
+  targets.clear();
+  for (const Target& target : all) {
+    if (targets.empty() || targets.back().to < target.from) {
+      targets.push_back(target);
+    } else {
+      targets.back().to = std::max(targets.back().to, target.to);
+    }
+  }
+  return targets;
+}
+
 /// Takes those copies out of the list for which `wanted` holds, and lands them.
 template <class F>
 std::int64_t land_if(std::vector<Copy>& copies, F wanted) {
@@ -272,6 +308,7 @@ std::int64_t land_if(std::vector<Copy>& copies, F wanted) {
   std::vector<Copy> rest, chosen;
   for (const Copy& copy : copies) (wanted(copy) ? chosen : rest).push_back(copy);
   copies.swap(rest);
+  if (!chosen.empty()) ++copies_changed;
   for (const Copy& copy : chosen) {
     land(copy);
     bytes += static_cast<std::int64_t>(copy.bytes);
@@ -315,6 +352,7 @@ void mbarrier_init(std::uint64_t* barrier, unsigned count) {
     record.raced = false;
     record.other_serial = 0;
     record.copies.clear();
+    ++copies_changed;
   }
   State state{};
   state.pending = state.expected = count;
@@ -341,6 +379,9 @@ std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count, std::int64
     }
     release(barrier);
     move_on(*current_thread->block->gang);
+    for (auto& group : current_thread->tasks) {
+      for (Thread::Task& task : group) task.exposed = true;
+    }
   }
   const std::uint64_t old = update(barrier, [=](State& state) {
     state.bytes += bytes;
@@ -414,6 +455,7 @@ void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size
   }
   if (tracing) trace_copy(to, from, bytes, site);
   record.copies.push_back({to, from, bytes, site, counted, false, counted});
+  ++copies_changed;
   record.copies.back().again = again;
   release(barrier);  // whoever lands the copy reads what this thread has written
 }
@@ -433,6 +475,7 @@ void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
         {piece.shared, piece.global, piece.bytes, site, true, false, true, piece.fill});
     record.copies.back().again = again;
   }
+  ++copies_changed;
   release(barrier);  // whoever lands the copy reads what this thread has written
 }
 
@@ -523,12 +566,32 @@ void later(Later* call, void* to, std::uint64_t a, std::uint64_t b) {
   thread.tasks.back().push_back({call, to, a, b});
 }
 
+namespace {
+/// What an arrival has given away may be under way already: to be overwritten while it is read.
+void check_not_refilled(Thread& thread, std::uintptr_t at, std::size_t bytes, ProgramCounter site) {
+  for (const Target& target : targets_under_way()) {
+    if (target.to <= at || at + bytes <= target.from) continue;
+    const Block& block = *thread.block;
+    find("race", *block.grid,
+         "shared memory, byte " + std::to_string(shared_byte(block, at)) + ": " + name_of(thread) +
+             " reads it at " + source_line(site).text() +
+             ", for what it has begun and not awaited before it arrived at a barrier; a bulk copy "
+             "that overwrites it is under way, begun at " +
+             source_line(target.site).text(),
+         site, target.site);
+    thread.exposed = false;  // once per wait
+    return;
+  }
+}
+}  // namespace
+
 void read_by_proxy(void* to, const void* from, std::size_t bytes) {
   const ProgramCounter site = caller(__builtin_return_address(0));
   const auto at = reinterpret_cast<std::uintptr_t>(from);
   if (checking) {
     check_copy(*current_thread, at, bytes, Access::load, site);
     check_access(*current_thread, at, bytes, Access::load, Strength::copied, site);
+    if (current_thread->exposed) check_not_refilled(*current_thread, at, bytes, site);
   }
   std::memcpy(to, from, bytes);
 }
@@ -541,9 +604,16 @@ void later_wait(unsigned pending) {
   if (groups.empty()) return;
   const std::size_t closed = groups.size() - 1;
   if (closed <= pending) return;
+  const auto is_exposed = [](const Thread::Task& task) { return task.exposed; };
   for (std::size_t g = 0; g < closed - pending; ++g) {
+    thread.exposed = checking && std::any_of(groups[g].begin(), groups[g].end(), is_exposed);
+    if (thread.exposed) {  // as the hardware may: who waits for the arrival goes on first
+      step_aside(thread);
+      step_aside(thread);
+    }
     for (const Thread::Task& task : groups[g]) task.call(task.to, task.a, task.b);
   }
+  thread.exposed = false;
   groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(closed - pending));
 }
 

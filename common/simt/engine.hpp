@@ -77,6 +77,7 @@ struct alignas(64) Thread {
   std::uint64_t result = 0;      ///< of its last warp call
   const char* calls = "";        ///< the warp function it waits in
   std::uint64_t tested_at = 0;   ///< the progress + 1 at which a memory barrier kept it waiting
+  bool exposed = false;          ///< does a task whose reads an arrival has not covered
   bool in_loop = false;          ///< its atomic is one that GPUs do by compare-and-swap
   bool has_read_copies = false;  ///< bulk copies that have only read their sources
   std::uint32_t cluster_ticket = 0;
@@ -94,6 +95,7 @@ struct alignas(64) Thread {
     Later* call;
     void* to;
     std::uint64_t a, b;
+    bool exposed = false;  ///< since it began, its thread has arrived at a barrier
   };
   std::vector<std::vector<Task>> tasks;  ///< groups of what later() was given; the last is open
 
