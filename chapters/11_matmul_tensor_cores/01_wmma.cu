@@ -8,6 +8,7 @@
 #include <mma.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "operands.hpp"
 
@@ -21,20 +22,6 @@ constexpr int warp_side = 32;    // of a warp's: 2 x 2 fragments of 16 x 16
 constexpr int block_size = 128;  // 2 x 2 warps
 constexpr int step_bytes = 64;   // of a row of A or B at a time
 constexpr int pad_bytes = 16;    // rows begin in different banks
-
-/// What a fragment is made of, and its columns of A.
-template <class T>
-struct Kind;
-template <>
-struct Kind<__nv_bfloat16> {
-  using Element = __nv_bfloat16;
-  static constexpr int k = 16;
-};
-template <>
-struct Kind<float> {
-  using Element = wmma::precision::tf32;
-  static constexpr int k = 8;
-};
 
 /// Copies `side` rows and `step` columns to shared memory; what the matrix does not have is zero.
 template <class T, int step, int pitch>
@@ -52,9 +39,10 @@ template <class T>
 __global__ void __launch_bounds__(block_size)
     multiply_tile(const T* a, const T* b, T* c, int m, int n, int k, std::int64_t lda,
                   std::int64_t ldb, std::int64_t ldc, float alpha, float beta, int across) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   constexpr int step = step_bytes / sizeof(T), pitch = (step_bytes + pad_bytes) / sizeof(T);
-  constexpr int fragment_k = Kind<T>::k;
-  using Element = typename Kind<T>::Element;
+  constexpr int fragment_k = 32 / sizeof(T);  // columns of A
+  using Element = std::conditional_t<std::is_same_v<T, float>, wmma::precision::tf32, T>;
   __shared__ __align__(128) T a_tile[side * pitch], b_tile[side * pitch];
   __shared__ __align__(128) float sums[side * side];
   const int row0 = static_cast<int>(blockIdx.x) / across * side;
@@ -100,6 +88,7 @@ __global__ void __launch_bounds__(block_size)
     const float before = beta == 0 ? 0 : beta * static_cast<float>(*place);
     *place = static_cast<T>(alpha * sums[i] + before);
   }
+#endif
 }
 
 template <class T>

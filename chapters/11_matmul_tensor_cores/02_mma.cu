@@ -48,6 +48,7 @@ template <class T>
 __global__ void __launch_bounds__(block_size, 2)
     multiply_tile(const T* a, const T* b, Result<T> c, int k, std::int64_t lda, std::int64_t ldb,
                   int across) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   constexpr int step = row_bytes / sizeof(T);
   extern __shared__ __align__(128) char shared[];
   const int row0 = static_cast<int>(blockIdx.x) / across * side;
@@ -99,6 +100,7 @@ __global__ void __launch_bounds__(block_size, 2)
       c.template store<8>(d[r][s], row0 + y + 16 * r, col0 + x + 8 * s);
     }
   }
+#endif
 }
 
 template <class T>
