@@ -1,6 +1,6 @@
 // Idea: 04 with tiles of 128 x 256: twice the products for one and a half times the bytes. Each of
 //   the two warpgroups has 64 x 256 sums: 128 registers per thread.
-// Predicts: 48 bytes per clock and SM instead of 64: the L2 cache delivers them.
+// Predicts: 48 bytes per clock and SM instead of 64: a third more from the same L2 cache.
 // Still wrong: a block's beginning and end leave the tensor cores idle, and blocks that run at the
 //   same time share little in the L2 cache.
 #include <cuda_bf16.h>

@@ -224,7 +224,7 @@ cudaError_t launch(const Product<T>& of, int sms, cudaStream_t stream) {
 
 /// Clocks that a tile size takes, about: what the tensor cores of the busiest SM take, 64 x 64 rows
 /// and columns in 128 clocks per step, or what the L2 cache takes to deliver, 40 bytes per clock
-/// and SM (measured by chapter 10's multicast). And a beginning and an end.
+/// and SM (assumed: chapter 10's bulk copies got 29). And a beginning and an end.
 template <class Tile, class T>
 double cost(const Product<T>& of, int sms) {
   const double pairs = static_cast<double>(pairs_of<Tile>(of));

@@ -56,7 +56,7 @@ Version product_row(const char* id, const char* title, Multiply<T>* multiply) {
   return version;
 }
 
-/// wgmma and setmaxnreg are Hopper's alone.
+/// wgmma is Hopper's alone.
 Version of_hopper(const Version& version, std::int64_t shared_bytes = all_of_an_sm) {
   Version row = version.needing(90).sharing(shared_bytes);
   row.needs.no_later = true;
