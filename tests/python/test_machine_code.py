@@ -69,7 +69,7 @@ class Neighbours(unittest.TestCase):
         code: Dict[str, List[bytes]] = {}
         for first in range(0, len(files), 2):
             running = [(file, folder / (file.stem + ".cubin")) for file in files[first:first + 2]]
-            compilers = [subprocess.Popen([find_nvcc(), "-std=c++17", "-O3", "-cubin", "-arch=sm_90",
+            compilers = [subprocess.Popen([find_nvcc(), "-std=c++17", "-O3", "-cubin", "-arch=sm_90a",
                                            *options(file), "-o", str(cubin), str(file)]) for file, cubin in running]
             for (file, cubin), compiler in zip(running, compilers):
                 self.assertEqual(0, compiler.wait(), f"{file.name} does not compile")
