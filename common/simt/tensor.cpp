@@ -1,7 +1,6 @@
 // Tensor maps: what the driver encodes, and the pieces of a box. async.cpp moves them.
 #include "tensor.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -197,13 +196,7 @@ std::vector<TensorPiece> tensor_pieces(const void* map, const std::int32_t* coor
   // Elements of a row that the array has.
   const std::int64_t from = coordinates[0] < 0 ? -std::int64_t{coordinates[0]} : 0;
   const std::int64_t left = static_cast<std::int64_t>(m.size[0]) - coordinates[0];
-  std::int64_t until = left < m.box[0] ? left : m.box[0];
-  // Whole groups of 16 bytes are stored: where the array's row ends within one, what stands behind
-  // it is overwritten. Seen on an H200 (chapter 11); loads end with the row.
-  if (store && until > 0) {
-    const std::int64_t group = 16 / m.element;
-    until = std::min((until + group - 1) / group * group, std::int64_t{m.box[0]});
-  }
+  const std::int64_t until = left < m.box[0] ? left : m.box[0];
   std::vector<TensorPiece> pieces;
   std::int64_t row = 0;
   std::int64_t at[most_axes] = {};
