@@ -2,7 +2,6 @@
 // special about this chapter comes between the includes and main().
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "chapter_test.hpp"
@@ -19,8 +18,7 @@ const char* const copies_arrive[] = {"04_pipeline", "05_producers", "08_mbarrier
 
 course::Chapter tested() {
   course::Chapter chapter = course::chapter();
-  const char* tool = std::getenv("COURSE_SANITIZE");
-  if (tool == nullptr || std::string(tool) != "synccheck") return chapter;
+  if (!course::under_sanitizer("synccheck")) return chapter;
   for (const char* id : copies_arrive) {
     testing::GTEST_FLAG(filter) += std::string(":*.") + id;  // the filter ends with exceptions
     for (course::Study& study : chapter.studies) {

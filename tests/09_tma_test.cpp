@@ -1,7 +1,6 @@
 // Chapter 09: every version on every test size and family of inputs, held to its contract; what is
 // special about this chapter, the rules of tensor maps, comes between the includes and main().
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <string>
 
@@ -129,8 +128,7 @@ const char* const stored_by_orders[] = {"02_bulk_store",    "04_tensor_map", "05
 
 course::Chapter tested() {
   course::Chapter chapter = course::chapter();
-  const char* tool = std::getenv("COURSE_SANITIZE");
-  if (tool == nullptr || std::string(tool) != "initcheck") return chapter;
+  if (!course::under_sanitizer("initcheck")) return chapter;
   for (const char* id : stored_by_orders) {
     testing::GTEST_FLAG(filter) += std::string(":*.") + id;  // the filter ends with exceptions
     for (course::Study& study : chapter.studies) {

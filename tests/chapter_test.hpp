@@ -251,8 +251,7 @@ inline std::vector<course::Size> sizes_for_an_order(const std::vector<course::Si
 /// first and the last among them.
 inline std::vector<course::Size> sizes_for_racecheck(const std::vector<course::Size>& all) {
   constexpr std::size_t most = 16;
-  const char* tool = std::getenv("COURSE_SANITIZE");
-  if (tool == nullptr || std::string(tool) != "racecheck" || all.size() <= most) return all;
+  if (!course::under_sanitizer("racecheck") || all.size() <= most) return all;
   std::vector<course::Size> some;
   for (std::size_t k = 0; k < most; ++k) some.push_back(all[k * (all.size() - 1) / (most - 1)]);
   return some;

@@ -51,8 +51,8 @@ __device__ Place place_of(int t, int down, int across) {
   return {first + in_band % rows, in_band / rows};
 }
 
-/// C = alpha A B^T + beta C, in `steps` times 128 bytes of each row of A and B. A
-/// cluster takes one of down x across pairs of tiles, then another.
+/// C = alpha A B^T + beta C, in `steps` times 128 bytes of each row of A and B. A cluster
+/// takes one of down x across pairs of tiles, then another.
 template <class T>
 __global__ void __launch_bounds__(block_size, 1)
     multiply_tiles(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,

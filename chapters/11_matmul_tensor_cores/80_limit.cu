@@ -66,8 +66,8 @@ __device__ Place place_of(int t, int down, int across, int band) {
   return {first + in_band % rows, in_band / rows};
 }
 
-/// C = alpha A B^T + beta C, in `steps` times 128 bytes of each row of A and B. A
-/// cluster takes one of down x across pairs of tiles, then another.
+/// C = alpha A B^T + beta C, in `steps` times 128 bytes of each row of A and B. A cluster
+/// takes one of down x across pairs of tiles, then another.
 template <class T, class Tile>
 __global__ void __launch_bounds__(block_size, 1)
     multiply_tiles(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
@@ -181,17 +181,20 @@ __global__ void __launch_bounds__(block_size, 1)
   cluster.sync();  // nobody leaves whose barriers the other block may still reach for
 }
 
-template <class Tile, class T>
-std::int64_t pairs_of(const Product<T>& of) {
-  constexpr std::int64_t rows = Tile::m * cluster_size;
-  return ((of.m + rows - 1) / rows) * ((of.n + Tile::n - 1) / Tile::n);
-}
+/// How many pairs of tiles lie below each other and side by side.
+template <class Tile>
+struct Pairs {
+  static constexpr std::int64_t rows = Tile::m * cluster_size;
+  std::int64_t down, across;
+  template <class T>
+  explicit Pairs(const Product<T>& of)
+      : down((of.m + rows - 1) / rows), across((of.n + Tile::n - 1) / Tile::n) {}
+};
 
 template <class Tile, class T>
 cudaError_t launch(const Product<T>& of, int sms, cudaStream_t stream) {
-  constexpr std::int64_t rows = Tile::m * cluster_size;
-  const std::int64_t down = (of.m + rows - 1) / rows, across = (of.n + Tile::n - 1) / Tile::n;
-  if (down > INT32_MAX / across) return cudaErrorInvalidValue;
+  const Pairs<Tile> pairs(of);
+  if (pairs.down > INT32_MAX / pairs.across) return cudaErrorInvalidValue;
   CUtensorMap a, b, out;
   if (cudaError_t error = box_map::make(&a, of.a, of.m, of.k, of.lda, Tile::m)) return error;
   if (cudaError_t error = box_map::make(&b, of.b, of.n, of.k, of.ldb, Tile::n / cluster_size)) {
@@ -209,7 +212,7 @@ cudaError_t launch(const Product<T>& of, int sms, cudaStream_t stream) {
   shape.val.clusterDim.y = shape.val.clusterDim.z = 1;
   cudaLaunchConfig_t config = {};
   const std::int64_t clusters =
-      std::min<std::int64_t>(down * across, std::max(sms / cluster_size, 1));
+      std::min<std::int64_t>(pairs.down * pairs.across, std::max(sms / cluster_size, 1));
   config.gridDim = static_cast<unsigned>(clusters * cluster_size);
   config.blockDim = block_size;
   config.dynamicSmemBytes = Tile::shared_bytes;
@@ -218,8 +221,8 @@ cudaError_t launch(const Product<T>& of, int sms, cudaStream_t stream) {
   config.numAttrs = 1;
   constexpr int step = row_bytes / sizeof(T);
   return cudaLaunchKernelEx(&config, kernel, a, b, out, result_of(of),
-                            static_cast<int>((of.k + step - 1) / step), static_cast<int>(down),
-                            static_cast<int>(across));
+                            static_cast<int>((of.k + step - 1) / step),
+                            static_cast<int>(pairs.down), static_cast<int>(pairs.across));
 }
 
 /// Clocks that a tile size takes, about: what the tensor cores of the busiest SM take, 64 x 64 rows
@@ -227,7 +230,8 @@ cudaError_t launch(const Product<T>& of, int sms, cudaStream_t stream) {
 /// and SM (assumed: chapter 10's bulk copies got 29). And a beginning and an end.
 template <class Tile, class T>
 double cost(const Product<T>& of, int sms) {
-  const double pairs = static_cast<double>(pairs_of<Tile>(of));
+  const Pairs<Tile> shape(of);
+  const double pairs = static_cast<double>(shape.down) * static_cast<double>(shape.across);
   const double steps = static_cast<double>(of.k) * sizeof(T) / row_bytes;
   const double busiest = std::ceil(pairs / std::max(sms / cluster_size, 1));
   const double multiply = busiest * steps * Tile::m * Tile::n / 32;

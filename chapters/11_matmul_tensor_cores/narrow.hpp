@@ -3,6 +3,7 @@
 /// Problems of the study of narrow numbers, in host C++: a matrix times a vector, in float, in half
 /// and in bytes. Versions never include it.
 
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -23,32 +24,19 @@ using BytesTimesVector = cudaError_t(const std::uint8_t* a, const std::uint8_t* 
 
 namespace narrow {
 
-/// The bits of the half next to x, of two the even one, for |x| < 65520.
+/// The bits of the half next to x, of two the even one.
 inline std::uint16_t half_bits(float x) {
-  std::uint32_t word;
-  std::memcpy(&word, &x, sizeof word);
-  const std::uint32_t sign = word >> 16 & 0x8000u;
-  word &= 0x7FFFFFFFu;
-  std::uint32_t magnitude;
-  if (word < 0x38800000u) {  // below 2^-14: a multiple of 2^-24
-    magnitude = static_cast<std::uint32_t>(std::nearbyint(std::fabs(x) * 0x1p24f));
-  } else {  // 13 bits less of the fraction; 2^0 has the exponent 15 instead of 127
-    magnitude = ((word + 0xFFFu + (word >> 13 & 1u)) >> 13) - (112u << 10);
-  }
-  return static_cast<std::uint16_t>(sign | magnitude);
+  const __half half = __float2half(x);
+  std::uint16_t bits;
+  std::memcpy(&bits, &half, sizeof bits);
+  return bits;
 }
 
-/// The number that the bits of a finite half mean.
+/// The number that the bits of a half mean.
 inline double half_value(std::uint16_t bits) {
-  const std::uint32_t magnitude = bits & 0x7FFFu;
-  double x = magnitude * 0x1p-24;  // a denormal one
-  if (magnitude >= 0x400u) {
-    const std::uint32_t word = (magnitude << 13) + (112u << 23);
-    float normal;
-    std::memcpy(&normal, &word, sizeof normal);
-    x = normal;
-  }
-  return (bits & 0x8000u) != 0 ? -x : x;
+  __half half;
+  std::memcpy(static_cast<void*>(&half), &bits, sizeof half);
+  return static_cast<double>(__half2float(half));
 }
 
 /// Element i of a family of whole numbers, cut to -7 to 7.

@@ -36,7 +36,8 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
-/// True when the tests run under compute-sanitizer's initcheck.
-bool under_initcheck();
+/// True when the tests run under this tool of compute-sanitizer: "racecheck", and so on.
+bool under_sanitizer(const char* tool);
+inline bool under_initcheck() { return under_sanitizer("initcheck"); }
 
 }  // namespace course

@@ -28,18 +28,10 @@ unsigned grid_for(std::int64_t n) {
 
 template <class T>
 __global__ void fill_kernel(T* data, std::int64_t n, Input input, std::uint64_t seed,
-                            std::int64_t magnitude_every) {
+                            std::int64_t magnitude_every, bool normal) {
   const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
   for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
-    data[i] = value<T>(input, seed, i, magnitude_every);
-  }
-}
-
-template <class T>
-__global__ void fill_normal_kernel(T* data, std::int64_t n, Input input, std::uint64_t seed) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
-    data[i] = normal_value<T>(input, seed, i);
+    data[i] = normal ? normal_value<T>(input, seed, i) : value<T>(input, seed, i, magnitude_every);
   }
 }
 
@@ -177,15 +169,8 @@ void fill(const Array& array, Input input, void* data, cudaStream_t stream) {
   if (array.count == 0) return;
   with_type(array.type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, bf16>) {
-      if (array.normal) {
-        fill_normal_kernel<<<grid_for(array.count), block_size, 0, stream>>>(
-            static_cast<T*>(data), array.count, input, array.seed);
-        return;
-      }
-    }
     fill_kernel<<<grid_for(array.count), block_size, 0, stream>>>(
-        static_cast<T*>(data), array.count, input, array.seed, array.magnitude_every);
+        static_cast<T*>(data), array.count, input, array.seed, array.magnitude_every, array.normal);
   });
   COURSE_CHECK(cudaGetLastError());
 #ifdef SIMT  // this file is built without the checks, so nobody saw it write
