@@ -103,13 +103,15 @@ __global__ void __launch_bounds__(block_size, 1)
   } else {
     more_registers<232>();
     const int warp = static_cast<int>(threadIdx.x) / 32 - 4;
+    const bool rest = c.in_groups() < c.cols;  // columns that the TMA may not store
     char* const boxes = shared + stages * stage_bytes + warp * 2 * box_bytes;
     // Both blocks write to a stage: both must know that this warp has done with it.
     const auto release = [&](int index) {
       if (lane < cluster_size) arrive_at(&empty[index], static_cast<unsigned>(lane));
     };
-    unsigned sent = 0;  // boxes, of all tiles
     for (int t = first; t < pairs; t += clusters) {
+      const Place at = place_of(t, down, across);
+      const int row = (at.row * cluster_size + rank) * tile_m + warp * 16;
       float d[tile_n / 2] = {};
       for (int i = 0, before = 0; i < steps; ++i, before = stage.index, stage.next()) {
         wait(&full[stage.index], stage.parity);
@@ -127,28 +129,25 @@ __global__ void __launch_bounds__(block_size, 1)
       }
       wgmma_wait<0>();
       if (steps > 0) release((stage.index + stages - 1) % stages);
-      const Place at = place_of(t, down, across);
-      const int row = (at.row * cluster_size + rank) * tile_m + warp * 16;
       constexpr int box_cols = row_bytes / sizeof(T);
 #pragma unroll
       for (int col = 0; col < tile_n; col += box_cols) {
-        if (!c.template ends_with_a_group<box_cols>(at.col * tile_n + col)) {
-          c.template store<box_cols>(d + col / 2, row, at.col * tile_n + col);
-          continue;
-        }
-        char* const box = boxes + sent++ % 2 * box_bytes;
+        char* const box = boxes + col / box_cols % 2 * box_bytes;
         if (lane == 0) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>());
         __syncwarp();  // the box is free
         c.template lay_down<box_cols>(box, d + col / 2, row, at.col * tile_n + col);
         ptx::fence_proxy_async(ptx::space_shared);
         __syncwarp();  // all of it is laid down
         if (lane == 0) {
-          store_box(&out, at.col * tile_n + col, row, box);
+          if (at.col * tile_n + col < c.in_groups()) {
+            store_box(&out, at.col * tile_n + col, row, box);
+          }
           ptx::cp_async_bulk_commit_group();
         }
+        if (rest) c.template store_rest<box_cols>(box, row, at.col * tile_n + col);
       }
     }
-    if (lane == 0) ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+    if (lane == 0) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
   }
   cluster.sync();  // nobody leaves whose barriers the other block may still reach for
 }
@@ -166,7 +165,8 @@ cudaError_t run(Product<T> of, cudaStream_t stream) {
   if (cudaError_t error = box_map::make(&b, of.b, of.n, of.k, of.ldb, tile_n / cluster_size)) {
     return error;
   }
-  if (cudaError_t error = box_map::make(&out, of.c, of.m, of.n, of.ldc, 16)) return error;
+  const Result<T> c = result_of(of);
+  if (cudaError_t error = box_map::make(&out, of.c, of.m, c.in_groups(), of.ldc, 16)) return error;
   if (cudaError_t error = cudaFuncSetAttribute(
           multiply_tiles<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes)) {
     return error;
@@ -190,7 +190,7 @@ cudaError_t run(Product<T> of, cudaStream_t stream) {
   config.stream = stream;
   config.attrs = &shape;
   config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, multiply_tiles<T>, a, b, out, result_of(of),
+  return cudaLaunchKernelEx(&config, multiply_tiles<T>, a, b, out, c,
                             static_cast<int>((of.k + step - 1) / step), static_cast<int>(down),
                             static_cast<int>(across));
 }

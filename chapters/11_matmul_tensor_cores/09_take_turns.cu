@@ -40,7 +40,9 @@ constexpr int shared_bytes = 1024 + stages * stage_bytes + consumers * 4 * 2 * b
 struct Stage {
   int index = 0;
   unsigned parity = 0;
-  __device__ void next() { skip(1); }
+  __device__ void next() {
+    if (++index == stages) index = 0, parity ^= 1;
+  }
   __device__ void skip(int count) {
     const int sum = index + count;
     index = sum % stages;
@@ -107,6 +109,7 @@ __global__ void __launch_bounds__(block_size, 1)
   } else {
     more_registers<232>();
     const int warp = static_cast<int>(threadIdx.x) / 32 - 4;
+    const bool rest = c.in_groups() < c.cols;  // columns that the TMA may not store
     char* const boxes = shared + stages * stage_bytes + warp * 2 * box_bytes;
     // Both blocks write to a stage: both must know that this warp has done with it.
     const auto release = [&](int index) {
@@ -114,8 +117,10 @@ __global__ void __launch_bounds__(block_size, 1)
     };
     const int own = group - 1, other = 1 - own;
     if (own == 1) stage.skip(steps);  // the first tile is the other's
-    unsigned turns = 0, sent = 0;     // boxes, of all tiles
+    unsigned turns = 0;
     for (int t = first + own * clusters; t < pairs; t += consumers * clusters, ++turns) {
+      const Place at = place_of(t, down, across);
+      const int row = (at.row * cluster_size + rank) * tile_m + warp % 4 * 16;
       float d[tile_m / 64][tile_n / 2] = {};
       // A stage's parity says which of two phases: so nobody may be a phase ahead.
       if (own == 1 || turns > 0) wait(&turn[own], (turns - (own == 0)) & 1);
@@ -143,17 +148,11 @@ __global__ void __launch_bounds__(block_size, 1)
         ptx::mbarrier_arrive(&turn[other]);
       }
       stage.skip(steps);
-      const Place at = place_of(t, down, across);
-      const int row = (at.row * cluster_size + rank) * tile_m + warp % 4 * 16;
       constexpr int box_cols = row_bytes / sizeof(T);
 #pragma unroll
       for (int i = 0; i < tile_m / 64 * (tile_n / box_cols); ++i) {
         const int half = i / (tile_n / box_cols), col = i % (tile_n / box_cols) * box_cols;
-        if (!c.template ends_with_a_group<box_cols>(at.col * tile_n + col)) {
-          c.template store<box_cols>(d[half] + col / 2, row + 64 * half, at.col * tile_n + col);
-          continue;
-        }
-        char* const box = boxes + sent++ % 2 * box_bytes;
+        char* const box = boxes + i % 2 * box_bytes;
         if (lane == 0) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>());
         __syncwarp();  // the box is free
         c.template lay_down<box_cols>(box, d[half] + col / 2, row + 64 * half,
@@ -161,12 +160,15 @@ __global__ void __launch_bounds__(block_size, 1)
         ptx::fence_proxy_async(ptx::space_shared);
         __syncwarp();  // all of it is laid down
         if (lane == 0) {
-          store_box(&out, at.col * tile_n + col, row + 64 * half, box);
+          if (at.col * tile_n + col < c.in_groups()) {
+            store_box(&out, at.col * tile_n + col, row + 64 * half, box);
+          }
           ptx::cp_async_bulk_commit_group();
         }
+        if (rest) c.template store_rest<box_cols>(box, row + 64 * half, at.col * tile_n + col);
       }
     }
-    if (lane == 0) ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+    if (lane == 0) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
   }
   cluster.sync();  // nobody leaves whose barriers the other block may still reach for
 }
@@ -184,7 +186,8 @@ cudaError_t run(Product<T> of, cudaStream_t stream) {
   if (cudaError_t error = box_map::make(&b, of.b, of.n, of.k, of.ldb, tile_n / cluster_size)) {
     return error;
   }
-  if (cudaError_t error = box_map::make(&out, of.c, of.m, of.n, of.ldc, 16)) return error;
+  const Result<T> c = result_of(of);
+  if (cudaError_t error = box_map::make(&out, of.c, of.m, c.in_groups(), of.ldc, 16)) return error;
   if (cudaError_t error = cudaFuncSetAttribute(
           multiply_tiles<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes)) {
     return error;
@@ -208,7 +211,7 @@ cudaError_t run(Product<T> of, cudaStream_t stream) {
   config.stream = stream;
   config.attrs = &shape;
   config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, multiply_tiles<T>, a, b, out, result_of(of),
+  return cudaLaunchKernelEx(&config, multiply_tiles<T>, a, b, out, c,
                             static_cast<int>((of.k + step - 1) / step), static_cast<int>(down),
                             static_cast<int>(across));
 }

@@ -97,25 +97,19 @@ cudaError_t call(const Context& with, const Plan& plan, int algorithm, const Pro
   return status == CUBLAS_STATUS_SUCCESS ? cudaGetLastError() : cudaErrorUnknown;
 }
 
-/// C = beta C: cuBLAS multiplies no matrix without columns.
 template <class T>
-cudaError_t scale(const Context& with, const Product<T>& of, cudaStream_t stream) {
-  constexpr cudaDataType_t type = std::is_same_v<T, float> ? CUDA_R_32F : CUDA_R_16BF;
-  const auto u = [](std::int64_t x) { return static_cast<std::size_t>(x); };
-  if (of.beta == 0) {
-    return cudaMemset2DAsync(of.c, u(of.ldc) * sizeof(T), 0, u(of.n) * sizeof(T), u(of.m), stream);
+__global__ void scale_elements(T* c, std::int64_t ldc, std::int64_t m, std::int64_t n, float beta) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  for (std::int64_t i = first; i < m * n; i += std::int64_t{gridDim.x} * blockDim.x) {
+    T& element = c[i / n * ldc + i % n];
+    element = beta == 0 ? T(0) : static_cast<T>(beta * static_cast<float>(element));
   }
-  cublasLtMatrixTransformDesc_t transform = nullptr;
-  cublasLtMatrixLayout_t c = nullptr;
-  const float zero = 0;
-  const bool done =
-      cublasLtMatrixTransformDescCreate(&transform, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
-      cublasLtMatrixLayoutCreate(&c, type, u(of.n), u(of.m), of.ldc) == CUBLAS_STATUS_SUCCESS &&
-      cublasLtMatrixTransform(with.handle, transform, &of.beta, of.c, c, &zero, nullptr, nullptr,
-                              of.c, c, stream) == CUBLAS_STATUS_SUCCESS;
-  if (c != nullptr) cublasLtMatrixLayoutDestroy(c);
-  if (transform != nullptr) cublasLtMatrixTransformDescDestroy(transform);
-  return done ? cudaGetLastError() : cudaErrorUnknown;
+}
+/// C = beta C, by a kernel of ours: cublasLt multiplies no matrix without columns.
+template <class T>
+cudaError_t scale(const Product<T>& of, cudaStream_t stream) {
+  scale_elements<<<1024, 256, 0, stream>>>(of.c, of.ldc, of.m, of.n, of.beta);
+  return cudaGetLastError();
 }
 
 /// Tries each algorithm a few times, and keeps the fastest. Changes C, so `of` has a C of its own.
@@ -158,10 +152,10 @@ cudaError_t run(Product<T> of, cudaStream_t stream) {
   if (!operands::valid(of)) return cudaErrorInvalidValue;
   if (of.m == 0 || of.n == 0) return cudaSuccess;
   of = operands::needed(of);
+  if (of.k == 0) return scale(of, stream);
   Context with;
   int device = 0;
   if (cudaError_t error = context(&with, &device, stream)) return error;
-  if (of.k == 0) return scale(with, of, stream);
   using Key = std::array<std::int64_t, 7>;
   static thread_local std::map<Key, Plan> plans;
   Plan& plan = plans[Key{device, of.m, of.n, of.k, of.lda, of.ldb, of.ldc}];

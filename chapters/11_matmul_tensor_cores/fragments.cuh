@@ -52,11 +52,10 @@ struct Result {
     }
   }
 
-  /// May the TMA store n columns from `col` on? It writes whole groups of 16 bytes, seen on an
-  /// H200: where C ends within one, also what stands behind C.
-  template <int n>
-  __device__ bool ends_with_a_group(int col) const {
-    return col + n <= cols || cols % static_cast<int>(16 / sizeof(T)) == 0;
+  /// How many of C's columns the TMA may store. It writes whole groups of 16 bytes, seen on an
+  /// H200: where a row ends within one, also what stands behind the row.
+  __host__ __device__ int in_groups() const {
+    return cols - cols % static_cast<int>(16 / sizeof(T));
   }
   /// Lays 16 rows from `row` on and n columns, 128 bytes, from `col` on into shared memory, as the
   /// TMA stores them from there: row below row, swizzled. For a warp whose sums are arranged as
@@ -94,6 +93,17 @@ struct Result {
         store_matrices(box + r * 128 + (chunk ^ r % 8) * 16, as_pair(v[0], v[1]),
                        as_pair(v[2], v[3]), as_pair(v[4], v[5]), as_pair(v[6], v[7]));
       }
+    }
+  }
+  /// Stores the columns behind those in whole groups, from a box that lay_down() has filled.
+  template <int n>
+  __device__ void store_rest(const char* box, int row, int col) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32, r = lane % 16;
+    if (row + r >= rows || col >= cols) return;
+    for (int x = in_groups() - col + lane / 16; x < n && x < cols - col; x += 2) {
+      const int byte = x * static_cast<int>(sizeof(T));
+      c[(row + r) * ldc + col + x] =
+          *reinterpret_cast<const T*>(box + r * 128 + (byte / 16 ^ r % 8) * 16 + byte % 16);
     }
   }
   /// Two bf16 in a register.

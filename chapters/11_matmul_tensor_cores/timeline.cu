@@ -372,7 +372,7 @@ __global__ void __launch_bounds__(block_size, 1)
         const Place at = place_of(t, down, across);
         const int row = (at.row * cluster_size + rank) * tile_m;
         constexpr int half = tile_n / cluster_size;
-        for (int i = 0; i < steps; ++i, stage.skip(1)) {
+        for (int i = 0; i < steps; ++i, stage.next()) {
           wait(&empty[stage.index], stage.parity ^ 1);
           ordering.lap(wait_empty, tile_step + i, stage.index);
           char* const a_tile = shared + stage.index * stage_bytes;
@@ -392,6 +392,7 @@ __global__ void __launch_bounds__(block_size, 1)
   } else {
     more_registers<232>();
     const int warp = static_cast<int>(threadIdx.x) / 32 - 4;
+    const bool rest = c.in_groups() < c.cols;  // columns that the TMA may not store
     char* const boxes = shared + stages * stage_bytes + warp * 2 * box_bytes;
     const auto release = [&](int index) {
       if (lane < cluster_size) arrive_at(&empty[index], static_cast<unsigned>(lane));
@@ -400,13 +401,15 @@ __global__ void __launch_bounds__(block_size, 1)
     Recorder<stamps> does(record, own == 0 ? warpgroup_1 : warpgroup_2, threadIdx.x % 128 == 0);
     int tile_step = own * steps;
     if (own == 1) stage.skip(steps);
-    unsigned turns = 0, sent = 0;
+    unsigned turns = 0;
     for (int t = first + own * clusters; t < pairs;
          t += consumers * clusters, ++turns, tile_step += consumers * steps) {
+      const Place at = place_of(t, down, across);
+      const int row = (at.row * cluster_size + rank) * tile_m + warp % 4 * 16;
       float d[tile_m / 64][tile_n / 2] = {};
       if (own == 1 || turns > 0) wait(&turn[own], (turns - (own == 0)) & 1);
       does.lap(wait_turn, tile_step, stage.index);
-      for (int i = 0, before = 0; i < steps; ++i, before = stage.index, stage.skip(1)) {
+      for (int i = 0, before = 0; i < steps; ++i, before = stage.index, stage.next()) {
         wait(&full[stage.index], stage.parity);
         does.lap(wait_full, tile_step + i, stage.index);
         const std::uint64_t left = matrix_at(shared + stage.index * stage_bytes);
@@ -430,17 +433,11 @@ __global__ void __launch_bounds__(block_size, 1)
       does.lap(wait_products, tile_step + steps - 1, (stage.index + stages - 1) % stages);
       release((stage.index + stages - 1) % stages);
       stage.skip(steps);
-      const Place at = place_of(t, down, across);
-      const int row = (at.row * cluster_size + rank) * tile_m + warp % 4 * 16;
       constexpr int box_cols = row_bytes / sizeof(T);
 #pragma unroll
       for (int i = 0; i < tile_m / 64 * (tile_n / box_cols); ++i) {
         const int half = i / (tile_n / box_cols), col = i % (tile_n / box_cols) * box_cols;
-        if (!c.template ends_with_a_group<box_cols>(at.col * tile_n + col)) {
-          c.template store<box_cols>(d[half] + col / 2, row + 64 * half, at.col * tile_n + col);
-          continue;
-        }
-        char* const box = boxes + sent++ % 2 * box_bytes;
+        char* const box = boxes + i % 2 * box_bytes;
         if (lane == 0) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>());
         __syncwarp();
         c.template lay_down<box_cols>(box, d[half] + col / 2, row + 64 * half,
@@ -448,13 +445,16 @@ __global__ void __launch_bounds__(block_size, 1)
         ptx::fence_proxy_async(ptx::space_shared);
         __syncwarp();
         if (lane == 0) {
-          store_box(&out, at.col * tile_n + col, row + 64 * half, box);
+          if (at.col * tile_n + col < c.in_groups()) {
+            store_box(&out, at.col * tile_n + col, row + 64 * half, box);
+          }
           ptx::cp_async_bulk_commit_group();
         }
+        if (rest) c.template store_rest<box_cols>(box, row + 64 * half, at.col * tile_n + col);
       }
       does.lap(lay_down, tile_step + steps - 1, 0);
     }
-    if (lane == 0) ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+    if (lane == 0) ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
     if (turns > 0) does.lap(wait_stored, tile_step - (consumers - 1) * steps - 1, 0);
   }
   cluster.sync();

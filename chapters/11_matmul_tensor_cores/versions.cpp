@@ -65,19 +65,19 @@ Version of_hopper(const Version& version, std::int64_t shared_bytes = all_of_an_
 
 template <class T>
 Version record_row() {
-  return of_hopper(product_row<T>("80_limit", "09, tiles of three sizes", limit::multiply));
+  return of_hopper(product_row<T>("80_limit", "a block per tile, or 08, or 09", limit::multiply));
 }
 template <class T>
 Version peer_row() {
   return product_row<T>("90_cublas", "cublasLtMatmul, first heuristic", cublas_lt::multiply)
       .peer("cuBLAS")
-      .solving(make_problem<RoundedTwice<T>>());
+      .solving(make_problem<RoundedParts<T>>());
 }
 template <class T>
 Version best_peer_row() {
   return product_row<T>("search", "cublasLtMatmul, best of its list", cublas_lt::multiply_by_search)
       .peer("cuBLAS")
-      .solving(make_problem<RoundedTwice<T>>())
+      .solving(make_problem<RoundedParts<T>>())
       .in_file("90_cublas");
 }
 
@@ -98,14 +98,14 @@ std::vector<Version> products() {
       peer_row<T>()};
 }
 
-/// 80 with a tile size that its own choice may not take.
+/// The block per tile of 80, in the three sizes.
 template <class T>
-std::vector<Version> methods() {
-  return {of_hopper(product_row<T>("large", "tiles of 128 x 128", limit::multiply_large))
+std::vector<Version> blocks_per_tile() {
+  return {of_hopper(product_row<T>("large", "a block per 128 x 256", limit::multiply_large))
               .in_file("80_limit"),
-          of_hopper(product_row<T>("medium", "tiles of 64 x 128", limit::multiply_medium))
+          of_hopper(product_row<T>("medium", "a block per 64 x 128", limit::multiply_medium))
               .in_file("80_limit"),
-          of_hopper(product_row<T>("small", "tiles of 64 x 64", limit::multiply_small))
+          of_hopper(product_row<T>("small", "a block per 64 x 64", limit::multiply_small))
               .in_file("80_limit")};
 }
 
@@ -217,11 +217,13 @@ Study odd_sides() {
   return study;
 }
 
+/// All ways that 80 chooses among.
 template <class T>
-Study tile_sizes(const Study& of, const char* name, const char* title) {
-  Study study = at_sizes(of, name, title, "80", {cube(512), cube(1024), cube(2048)}, "rows",
+Study ways(const Study& of, const char* name, const char* title) {
+  Study study = at_sizes(of, name, title, "08,09,80",
+                         {cube(512), cube(1024), cube(2048), cube(4096), cube(8192)}, "rows",
                          "rows, columns and depth");
-  study.versions = methods<T>();
+  for (const Version& each : blocks_per_tile<T>()) study.versions.push_back(each);
   study.cpu_sizes = {cube(64), cube(128)};
   study.test_sizes = test_sizes();
 #ifdef SIMT
@@ -262,9 +264,7 @@ Study windows(const char* name, const char* title) {
   };
   Study study{name, title, Multiplied<T>::type, make_problem<Multiplied<T>>()};
   study.versions = chosen(products<T>(), "01,02,08,09,80,90");  // all ways to store C
-  for (const Version& each : methods<T>()) {
-    if (each.id != "large") study.versions.push_back(each);
-  }
+  for (const Version& each : blocks_per_tile<T>()) study.versions.push_back(each);
   study.sizes = {window(1023, 1023, 1023, 1)};
   study.cpu_sizes = {window(64, 64, 64, 0), window(65, 70, 33, 1)};
   study.test_sizes = {window(0, 0, 0, 0),     window(1, 1, 1, 1),    window(2, 3, 0, 1),
@@ -307,7 +307,7 @@ course::Chapter course::chapter() {
        and_search<__nv_bfloat16>(shapes<__nv_bfloat16>(bf16, "shapes", "Twelve shapes, bf16")),
        size_sweep<__nv_bfloat16>(bf16, "size", "Rate over the side of a square, bf16", "08,80,90"),
        other_numbers(), odd_sides(),
-       tile_sizes<__nv_bfloat16>(bf16, "tiles", "Version 80 with tiles of three sizes, bf16"),
+       ways<__nv_bfloat16>(bf16, "ways", "What version 80 chooses among, bf16"),
        matrix_times_vector<NarrowFloat>("floats", "A matrix of floats times a vector", Type::f32,
                                         row("float", "float", narrow_study::multiply_floats)),
        matrix_times_vector<NarrowHalf>("halves", "A matrix of halves times a vector", Type::u16,
@@ -316,7 +316,7 @@ course::Chapter course::chapter() {
                                        row("dp4a", "dp4a", narrow_study::multiply_bytes)),
        shapes<float>(tf32, "shapes_tf32", "Twelve shapes, tf32"),
        size_sweep<float>(tf32, "size_tf32", "Rate over the side of a square, tf32", "80,90"),
-       tile_sizes<float>(tf32, "tiles_tf32", "Version 80 with tiles of three sizes, tf32"),
+       ways<float>(tf32, "ways_tf32", "What version 80 chooses among, tf32"),
        windows<__nv_bfloat16>("windows",
                               "C = -A B^T / 2 + 2 C in larger matrices, bf16; C is "
                               "copied first"),

@@ -37,14 +37,17 @@ struct Exercise {
   /// What no count shows, and the rate depends on: "loads in flight". The CPU backend then still
   /// refuses by `most`, but leaves it to a GPU to pass. Empty: the counts decide.
   std::string unseen;
+  /// The other way round: what no time shows: "bytes of bulk copies". A GPU leaves it to the counts
+  /// of the CPU backend to pass. Empty: the rate decides, where one is asked.
+  std::string untimed;
 
   bool asks_for_speed() const { return least_ratio > 0 || most.any(); }
 };
 
 /// Checks the learner's version on every size, then how fast it is: checks and measures both
 /// versions in turn and prints the table, or, on the CPU backend, counts. One last line: PASSED, or
-/// NOT YET with the reason. Returns 0 only for PASSED; 3 on the CPU backend for a version that is
-/// right and that only a GPU can pass.
+/// NOT YET with the reason. Returns 0 only for PASSED; 3 for a version that is right and that only
+/// the other backend can pass.
 int run_exercise(int argc, char** argv, const Exercise& exercise);
 
 /// Its parts. `report` takes the verdict and the rows for the result file. Each backend links its

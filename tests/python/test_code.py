@@ -57,6 +57,12 @@ class Hashes(unittest.TestCase):
             self.assertNotIn(now, seen, old)
             seen.add(now)
 
+    def test_versions_that_are_called_count(self):
+        self.write("chapter/02_other.cu", "int other;\n")
+        self.write("chapter/01_add.cu", "// Calls 02_other.cu\n" + KERNEL)
+        before = self.hash()
+        self.assertNotEqual(self.hash_with("other", "another", "chapter/02_other.cu"), before)
+
     def test_only_the_chapters_own_headers_count(self):
         before = self.hash()
         self.hash_with('"ptx.cuh"', '"wrappers/ptx.cuh"')

@@ -15,6 +15,7 @@ TOKEN = re.compile(
     r'|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
     r"|\w+|\S", re.S)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
+CALLS = re.compile(r"^// Calls ([\w/]+\.cu)\b", re.M)  # another version, by its launcher
 SUFFIXES = (".cu", ".cpp")
 LEFT_OUT = {"my", "exercises", "demos", "results", "simt", "python"}  # no row is written there
 
@@ -28,7 +29,8 @@ def tokens(text: str) -> Iterator[str]:
 
 def hash_of(path: Path, folder: Path) -> str:
     """A short hash of the file's tokens and of those of the files of `folder` that it includes by
-    name: a chapter's own small headers. In which folder they stand does not count."""
+    name, a chapter's own small headers, and of versions that it says it calls. In which folder they
+    stand does not count."""
     digest, waiting, seen = hashlib.sha256(), [path.resolve()], set()
     while waiting:
         file = waiting.pop(0)
@@ -38,7 +40,7 @@ def hash_of(path: Path, folder: Path) -> str:
         text = file.read_text(encoding="utf-8")
         digest.update("\0".join(tokens(INCLUDE.sub("", text))).encode() + b"\0\0")
         if folder.resolve() in file.parents:
-            waiting += [found for name in INCLUDE.findall(text)
+            waiting += [found for name in INCLUDE.findall(text) + CALLS.findall(text)
                         for found in [(file.parent / name).resolve()]
                         if folder.resolve() in found.parents]
     return digest.hexdigest()[:16]
