@@ -490,6 +490,7 @@ TEST(Special, ScalarsOfZeroReadNothing) {
       if (of.beta == 0) in.c.assign(in.c.size(), unread);
       expect_right<T>(*gpu, of, in, [&](const Form& form) {
         if (form.is_peer() && std::isnan(of.alpha + of.beta)) return false;
+        if (form.is_peer() && of.beta == 0 && std::signbit(of.beta)) return false;  // it reads C
         return is_chosen(*gpu, k, cases.size(), form.number, 3);
       });
     }

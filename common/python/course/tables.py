@@ -104,6 +104,7 @@ FIELDS: Dict[str, Tuple[str, Callable[[ResultFile, Row], str]]] = {
     "of_limit": ("% of limit", lambda _, row: percent_text(row)),
     "x_previous": ("x previous", lambda f, row: ratio_text(rate_ratio(row, previous(f, row)))),
     "check": ("check", _check_cell),
+    "clock": ("clock", lambda _, row: f"{row.clock_mhz:.0f} MHz" if row.clock_mhz else "-"),
     "registers": ("registers", lambda _, row: str(row.launch.get("registers", "-"))),
     "blocks_per_sm": ("blocks per SM", lambda _, row: str(row.launch.get("blocks_per_sm", "-"))),
     "fit_t0": ("t0", lambda f, row: _fit_cell(f, row, 0)),
