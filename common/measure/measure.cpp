@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <random>
 
 #include "correct/verify.hpp"
 #include "device/cuda_check.hpp"
@@ -380,7 +381,10 @@ void measure_in_turn(std::vector<std::unique_ptr<Row>>& rows, const Plan& plan,
   std::vector<Row*> open;
   for (const auto& row : rows) open.push_back(row.get());
   const int total = static_cast<int>(open.size());
+  std::mt19937 order;
   while (!open.empty()) {
+    // A row inherits the clock and the heat of the one before: not always of the same one.
+    std::shuffle(open.begin(), open.end(), order);
     open.erase(
         std::remove_if(open.begin(), open.end(), [&](Row* row) { return !row->sample(plan); }),
         open.end());
