@@ -3,7 +3,7 @@
 //   is empty. setmaxnreg moves registers from who orders to who multiplies.
 // Predicts: copies and products overlap within a block: the tensor cores wait no more for a load
 //   to come, but for the L2 cache to deliver 64 bytes per clock and SM.
-// Still wrong: a tile of 128 x 128 needs more bytes per product than the L2 cache delivers.
+// Still wrong: at each end of a tile nobody multiplies; and 64 bytes per clock are much.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 

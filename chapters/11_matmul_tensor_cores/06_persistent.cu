@@ -1,6 +1,6 @@
 // Idea: 05 with as many blocks as SMs, and each takes tile after tile. Tiles come in bands of 16
 //   rows of tiles, column after column, so that those of one time are a square in C.
-// Predicts: copies of the next tile begin while the last one is stored; what an L2 cache of 50 MB
+// Predicts: copies of the next tile begin while the last one is stored; what an L2 cache of 60 MiB
 //   holds is used by more blocks before it goes.
 // Still wrong: two blocks that need the same columns of B fetch them twice.
 #include <cuda_bf16.h>

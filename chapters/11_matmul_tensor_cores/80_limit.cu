@@ -1,7 +1,6 @@
 // Idea: few tiles are another problem. A block takes one tile and goes: no cluster, no turns, and
-// its
-//   first boxes are ordered before the block has met. The launcher takes this kernel, with tiles of
-//   three sizes, or 08 or 09, whichever costs least.
+//   its first boxes are ordered before the block has met. The launcher takes this kernel, with
+//   tiles of three sizes, or 08 or 09, whichever costs least.
 // Predicts: small products begin as much earlier as a cluster and two meetings take; large ones run
 //   as 08 and 09 do.
 #include <cuda_bf16.h>
@@ -180,7 +179,8 @@ cudaError_t launch(const Product<T>& of, cudaStream_t stream) {
 /// from the study `ways` on an H200.
 ///
 /// A block per tile: it begins and ends in 3900 clocks, and a step takes what the tensor cores take
-/// for it or what the L2 cache takes to deliver it, 60 bytes per clock and SM.
+/// for it or what the L2 cache takes to deliver it, 60 bytes per clock and SM. (Two blocks of Small
+/// fit on an SM; they share what it does.)
 template <class Tile>
 double cost_of_blocks(const Tiles& tiles, double steps, int sms) {
   const double each = std::max(Tile::m * Tile::n / 32.0, Tile::stage_bytes / 60.0);
@@ -190,7 +190,7 @@ double cost_of_blocks(const Tiles& tiles, double steps, int sms) {
 inline double cost_of_async_store(const Tiles& tiles, double steps, int sms) {
   return 8000 + tiles.rounds(sms / 2) * (steps * 1024 + 2200);
 }
-/// 09: no such end, but more bytes and so more power per product: 2.5 % at the power limit.
+/// 09: no such end, but more bytes per product: 2.5 %, a guess.
 inline double cost_of_turns(const Tiles& tiles, double steps, int sms) {
   return 8000 + tiles.rounds(sms / 2) * steps * 512 * 1.025;
 }

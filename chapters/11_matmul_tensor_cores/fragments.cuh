@@ -67,6 +67,7 @@ struct Result {
     float value[n / 2];
 #pragma unroll
     for (int i = 0; i < n / 2; ++i) value[i] = alpha * d[i];
+    // Read before the TMA writes there: a box is sent when all of it is laid down.
     if (beta != 0) {
 #pragma unroll
       for (int i = 0; i < n / 2; ++i) {

@@ -184,6 +184,17 @@ class Pages(Folder):
             "| [01_simple](01_simple.cu) | 100.0 GB/s | - |",
             "| 02_vectors | 150.0 GB/s | 1.50x |"])
 
+    def test_share_of_a_limit_at_the_rows_own_clock(self):
+        limit = {"name": "all busy", "value": 4000, "unit": "GB/s", "how": "derived: at 1980 MHz"}
+        rows = [make_row("01_simple", 1000, limit=limit, clock_mhz=1320),
+                make_row("02_vectors", 1000, limit=limit, clock_mhz=None),
+                make_row("03_wide", 1000, clock_mhz=1320)]
+        self.write(make_file(rows, [make_study()]), "chapters/01_add/results/h200.json")
+        lines = self.table("sequence columns=clock,at_clock")
+        self.assertEqual(lines[0], "| version | clock | % at its clock |")
+        self.assertEqual([line.split(" | ", 1)[1] for line in lines[2:5]],
+                         ["1320 MHz | 37.5 % |", "- | - |", "1320 MHz | - |"])
+
     def test_table_by_size(self):
         sizes = [{"rows": 64, "cols": 64}, {"rows": 5, "cols": 2**20}]
         rows = [make_row(name, rate, study="shapes", size=size)

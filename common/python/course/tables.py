@@ -89,6 +89,14 @@ def _check_cell(_: ResultFile, row: Row) -> str:
     return "ok" if row.verified else "unchecked"
 
 
+def _at_clock_cell(_: ResultFile, row: Row) -> str:
+    """The share of a limit that says for which clock it holds, at the row's own clock instead."""
+    found = re.search(r"at (\d+) MHz", (row.limit.how or "") if row.limit else "")
+    if not found or not row.clock_mhz or row.of_limit is None:
+        return "-"
+    return f"{100 * row.of_limit * float(found[1]) / row.clock_mhz:.1f} %"
+
+
 def _fit_cell(result: ResultFile, row: Row, part: int) -> str:
     found = fit(result, row)
     if found is None:
@@ -104,6 +112,7 @@ FIELDS: Dict[str, Tuple[str, Callable[[ResultFile, Row], str]]] = {
     "of_limit": ("% of limit", lambda _, row: percent_text(row)),
     "x_previous": ("x previous", lambda f, row: ratio_text(rate_ratio(row, previous(f, row)))),
     "check": ("check", _check_cell),
+    "at_clock": ("% at its clock", _at_clock_cell),
     "clock": ("clock", lambda _, row: f"{row.clock_mhz:.0f} MHz" if row.clock_mhz else "-"),
     "registers": ("registers", lambda _, row: str(row.launch.get("registers", "-"))),
     "blocks_per_sm": ("blocks per SM", lambda _, row: str(row.launch.get("blocks_per_sm", "-"))),
