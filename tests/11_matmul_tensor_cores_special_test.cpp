@@ -276,11 +276,12 @@ struct Placed {
 /// of the largest result.
 template <class T>
 float allowed_for(const Form& form, const Values& want) {
+  if (!form.is_peer() || sizeof(T) != 2) return 0;
   float largest = 0;
   for (const float x : want) {
     if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
   }
-  return form.is_peer() && sizeof(T) == 2 ? 0x1p-7f * largest : 0;
+  return 0x1p-7f * largest;
 }
 
 /// Each launcher that wanted(form) names gets it right, and writes nothing else.
