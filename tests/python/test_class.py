@@ -20,6 +20,11 @@ from course import class_files, class_plot, class_table, intervals, remarks  # n
 PLOT = ROOT / "common" / "plot"
 
 
+def spent(who):
+    """Seconds of a processor that this process, or those that it waited for, have used."""
+    return resource.getrusage(who).ru_utime
+
+
 class Class(Folder):
     def put(self, *datas):
         for index, data in enumerate(datas):
@@ -97,20 +102,23 @@ class Honest(Class):
                     row["seconds"] = [value * 1.00001 for value in row["seconds"]]
                 datas.append(json.dumps(settle(data)))
             folder = self.put(*datas)
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            done = subprocess.run([sys.executable, str(PLOT), "compare", "--class", str(folder)],
-                                  stdout=subprocess.PIPE, text=True, check=False)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            # About 3.5 times the time to parse them, and 5 at most: a machine's own speed does not
+            # count, and what else it does can only add. So the best of some tries.
+            ratios = []
+            while len(ratios) < 5 and min(ratios, default=9.0) > 6:
+                start = spent(resource.RUSAGE_CHILDREN)
+                done = subprocess.run([sys.executable, str(PLOT), "compare", "--class",
+                                       str(folder)], stdout=subprocess.PIPE, text=True, check=False)
+                read = spent(resource.RUSAGE_CHILDREN) - start
+                start = spent(resource.RUSAGE_SELF)
+                for data in datas:
+                    json.loads(data)
+                ratios.append((read - 1) / (spent(resource.RUSAGE_SELF) - start))
+            self.assertLessEqual(min(ratios), 6, ratios)
             lines = done.stdout.split("\n")
             self.assertEqual(done.returncode, 0)
             self.assertEqual(len([line for line in lines if re.match(r"s\d{3} ", line)]), count)
             self.assertLessEqual(max(map(len, lines)), 80)
-            start = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-            for data in datas:
-                json.loads(data)
-            parsed = resource.getrusage(resource.RUSAGE_SELF).ru_utime - start
-            # About 3.5 times that for 200: a machine's own speed does not count.
-            self.assertLess(after.ru_utime - before.ru_utime, 6 * parsed + 1)
         self.assertLess(len(lines), 260)
 
     def test_noise_shows(self):

@@ -175,7 +175,9 @@ def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]
     if row.instantiations and not (INSTANTIATIONS[0] <= min(row.instantiations) / middle
                                    <= INSTANTIATIONS[1]):
         kinds.append("graph")
-    new_limit = dataclasses.replace(row.limit, value=limit) if row.limit and limit else row.limit
+    new_limit = row.limit
+    if row.limit and limit and limit != row.limit.value:
+        new_limit = dataclasses.replace(row.limit, value=limit)
     fresh = dataclasses.replace(row, median_s=middle, q1_s=quartiles[0], q3_s=quartiles[2],
                                 rate=rate, of_limit=share, limit=new_limit)
     return fresh, kinds + impossible(fresh, gpu)

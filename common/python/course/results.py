@@ -194,9 +194,15 @@ def _get(record: Dict[str, Any], key: str, kind: str, where: str,
     return value
 
 
+def _maybe(record: Dict[str, Any], key: str, kind: str, where: str) -> Any:
+    """The value of a key that older files do not have; then null."""
+    return _get(record, key, kind, where) if key in record else None
+
+
 def _numbers(values: Sequence[Any], key: str, where: str) -> Tuple[float, ...]:
     """The numbers of a list: files of a class have many, so good ones are seen at a glance."""
-    if not (set(map(type, values)) <= _KINDS["number"] and all(0 <= v < math.inf for v in values)):
+    if values and not (set(map(type, values)) <= _KINDS["number"] and min(values) >= 0
+                       and max(values) < math.inf):
         for value in values:
             _get({key: value}, key, "number", where)
     return tuple(values)
@@ -240,12 +246,12 @@ def _row(record: Any, where: str) -> Row:
         of_limit=get("of_limit", "number?"), l2=get("l2", "text?"),
         clock_mhz=get("clock_mhz", "number?"), verified=get("verified", "flag?"),
         flags=tuple(get("flags", "list")), skipped=get("skipped", "text?"),
-        launch=_get({"launch": None, **record}, "launch", "object?", where) or {},
-        **{key: _get({key: None, **record}, key, "text?", where)
+        launch=_maybe(record, "launch", "object?", where) or {},
+        **{key: _maybe(record, key, "text?", where)
            for key in ("file", "code", "behind", "mode")},
-        instantiations=_numbers(_get({"instantiations_s": None, **record}, "instantiations_s",
-                                     "list?", where) or (), "instantiations_s", where),
-        model=_get({"model": None, **record}, "model", "object?", where),
+        instantiations=_numbers(_maybe(record, "instantiations_s", "list?", where) or (),
+                                "instantiations_s", where),
+        model=_maybe(record, "model", "object?", where),
         findings=tuple(_get(finding, "kind", "text", where)
                        for finding in record.get("findings") or () if isinstance(finding, dict)))
     if row.role not in ROLES:
@@ -263,7 +269,7 @@ def _judged(record: Optional[Dict[str, Any]], where: str) -> Optional[Judged]:
                   _get(record, "reason", "text?", where) or "",
                   _get(record, "compared", "text?", where) or "",
                   _get(record, "asked_ratio", "number?", where),
-                  _get({"submission": None, **record}, "submission", "text?", where))
+                  _maybe(record, "submission", "text?", where))
 
 
 def _parse(path: Path) -> Dict[str, Any]:
@@ -321,12 +327,12 @@ def load(path: Path) -> ResultFile:
         gpu=Gpu(_get(gpu, "name", "text?", where) or "unknown GPU",
                 *(_get(gpu, key, "number?", where)
                   for key in ("l2_bytes", "copy_gbs", "read_gbs", "peak_dram_gbs")),
-                *(_get({key: None, **gpu}, key, "number?", where)
+                *(_maybe(gpu, key, "number?", where)
                   for key in ("memory_bytes", "sm_count"))),
         environment={key: None if value is None else str(value)
                      for key, value in get("environment", "object").items()},
         studies=studies, rows=rows,
-        judged=_judged(_get({"exercise": None, **data}, "exercise", "object?", where), where))
+        judged=_judged(_maybe(data, "exercise", "object?", where), where))
 
 
 # Choosing rows
