@@ -318,6 +318,22 @@ std::int64_t land_if(std::vector<Copy>& copies, F wanted) {
 
 }  // namespace
 
+void check_copies_into(const Block& block) {
+  for (const auto& [barrier, record] : records) {
+    if (record.serial != block.serial) continue;
+    for (const Copy& copy : record.copies) {
+      if (!copy.bulk) continue;
+      const Unobserved unobserved;
+      find("lifetime", *block.grid,
+           block_name(block) + " leaves, and a bulk copy into its shared memory, begun at " +
+               source_line(copy.site).text() +
+               ", may still be under way: wait for its barrier before the block leaves",
+           copy.site, 0);
+      return;
+    }
+  }
+}
+
 void check_leaving_barriers(const Thread& thread) {
   const Block& block = *thread.block;
   for (const auto& [barrier, record] : records) {
@@ -637,20 +653,25 @@ Groups& my_groups() {
   return groups;
 }
 
+void begin_in_group(const Copy& copy) {
+  my_groups().open.push_back(copy);
+  current_thread->has_groups = true;
+}
+
 }  // namespace
 
 void bulk_copy(void* to, const void* from, std::size_t bytes) {
   const ProgramCounter site = caller(__builtin_return_address(0));
   check_bulk(to, from, bytes, site);
   if (tracing) trace_copy(to, from, bytes, site);
-  my_groups().open.push_back({to, from, bytes, site, false, false, true});
+  begin_in_group({to, from, bytes, site, false, false, true});
 }
 
 void bulk_reduce(void* to, const void* from, std::size_t bytes, std::size_t element,
                  void (*combine)(void* to, const void* from)) {
   const ProgramCounter site = caller(__builtin_return_address(0));
   check_bulk(to, from, bytes, site);
-  my_groups().open.push_back({to, from, bytes, site, false, false, true, 0, element, combine});
+  begin_in_group({to, from, bytes, site, false, false, true, 0, element, combine});
 }
 
 namespace {
@@ -663,8 +684,8 @@ void tensor_to_global(const void* map, const std::int32_t* coordinates, int rank
     if (piece.global == nullptr) continue;
     check_seen(piece.global, piece.shared, piece.bytes, site);
     if (tracing) trace_copy(piece.global, piece.shared, piece.bytes, site);
-    my_groups().open.push_back({piece.global, piece.shared, piece.bytes, site, false, false, true,
-                                0, reduction.element, reduction.combine});
+    begin_in_group({piece.global, piece.shared, piece.bytes, site, false, false, true, 0,
+                    reduction.element, reduction.combine});
   }
 }
 }  // namespace
@@ -706,19 +727,33 @@ void bulk_wait_read(unsigned pending) {
       }
       copy.read = std::shared_ptr<char[]>(new char[copy.bytes]);
       std::memcpy(copy.read.get(), copy.from, copy.bytes);
-      thread.has_read_copies = true;
     }
   }
   move_on(*thread.block->gang);
 }
 
-void land_read_copies(Thread& thread) {
-  thread.has_read_copies = false;
-  for (const std::vector<Copy>& group : std::exchange(my_groups().closed, {})) {
+void end_groups(Thread& thread) {
+  thread.has_groups = false;
+  Groups groups = std::exchange(my_groups(), {});
+  groups.closed.push_back(std::move(groups.open));
+  const Copy* unread = nullptr;
+  for (const std::vector<Copy>& group : groups.closed) {
     for (const Copy& copy : group) {
-      if (copy.read != nullptr) land(copy);
+      if (copy.read != nullptr) {
+        land(copy);
+      } else if (unread == nullptr) {
+        unread = &copy;
+      }
     }
   }
+  if (unread == nullptr || !checking) return;
+  const Unobserved unobserved;
+  find("lifetime", *thread.block->grid,
+       name_of(thread) + " ends, and the bulk copy that it began at " +
+           source_line(unread->site).text() +
+           " may not have read shared memory yet: wait for its group "
+           "(cp_async_bulk_wait_group_read()) before the thread ends",
+       unread->site, 0);
 }
 
 // ---- Cooperative groups ----

@@ -288,7 +288,7 @@ OpenCall& call_for(Thread& thread, Warp& warp, std::uint32_t mask, ProgramCounte
 
 void finish(Thread& thread) {
   observed_thread = nullptr;
-  if (thread.has_read_copies) land_read_copies(thread);
+  if (thread.has_groups) end_groups(thread);
   if (thread.unsettled) settle(thread);
   Block& block = *thread.block;
   Gang& gang = *block.gang;
@@ -304,9 +304,12 @@ void finish(Thread& thread) {
   }
   leave(thread, block.meeting);
   const dim3& cluster = block.grid->launch.cluster;
-  if (checking && block.meeting.members == 0 && cluster.x * cluster.y * cluster.z > 1) {
-    check_leaving(thread);
-    check_leaving_barriers(thread);
+  if (checking && block.meeting.members == 0) {
+    check_copies_into(block);
+    if (cluster.x * cluster.y * cluster.z > 1) {
+      check_leaving(thread);
+      check_leaving_barriers(thread);
+    }
   }
   if (gang.wide) leave(thread, *block.cluster);  // a grid's barrier waits for all, for ever
   for (OpenCall& open : warp.calls) {
@@ -367,7 +370,7 @@ void drop_fibers(Worker& worker) {
     thread.events.clear();
     thread.copies.clear();
     thread.tasks.clear();
-    thread.has_copies = thread.has_read_copies = false;
+    thread.has_copies = thread.has_groups = false;
   }
   for (const auto& block : worker.gang.blocks) {
     for (Warp& warp : block->warps) {

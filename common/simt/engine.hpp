@@ -74,12 +74,12 @@ struct alignas(64) Thread {
   std::vector<Suspect> suspects;
   Turns turns;
   ProxyFence proxy_fence;
-  std::uint64_t result = 0;      ///< of its last warp call
-  const char* calls = "";        ///< the warp function it waits in
-  std::uint64_t tested_at = 0;   ///< the progress + 1 at which a memory barrier kept it waiting
-  bool exposed = false;          ///< does a task whose reads an arrival has not covered
-  bool in_loop = false;          ///< its atomic is one that GPUs do by compare-and-swap
-  bool has_read_copies = false;  ///< bulk copies that have only read their sources
+  std::uint64_t result = 0;     ///< of its last warp call
+  const char* calls = "";       ///< the warp function it waits in
+  std::uint64_t tested_at = 0;  ///< the progress + 1 at which a memory barrier kept it waiting
+  bool exposed = false;         ///< does a task whose reads an arrival has not covered
+  bool in_loop = false;         ///< its atomic is one that GPUs do by compare-and-swap
+  bool has_groups = false;      ///< of bulk copies; perhaps nobody has waited for the last
   std::uint32_t cluster_ticket = 0;
   unsigned polls = 0;
   std::uint32_t fenced = 0;        ///< block time of its last fence for all, 0: none
@@ -254,8 +254,9 @@ void give_way(Thread& thread);
 
 // ---- async.cpp ----
 
-/// At the end of a thread: its bulk copies that nobody needs to wait for any more.
-void land_read_copies(Thread& thread);
+/// At the end of a thread: lands its bulk copies that have read their sources; the others it should
+/// have waited for.
+void end_groups(Thread& thread);
 
 // ---- worker.cpp ----
 
@@ -317,7 +318,9 @@ void settle(Thread& thread);
 /// Will the copy that `thread` starts at `pc` see what was written? Reads `bytes`, or writes them.
 void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                 ProgramCounter pc);
-/// The last thread of a block of a cluster leaves: may another block still use its shared memory?
+/// The last thread of a block leaves: may a bulk copy still write to its shared memory?
+void check_copies_into(const Block& block);
+/// The same of a cluster's block: may another block still use its shared memory?
 void check_leaving(const Thread& thread);
 /// The same of its barriers.
 void check_leaving_barriers(const Thread& thread);

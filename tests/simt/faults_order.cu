@@ -381,6 +381,92 @@ TEST_F(Proxy, global_memory_with_a_fence_is_right) {
   expect_clean();
 }
 
+// ---- Bulk copies that nobody waits for ----
+
+enum class Waits { not_at_all, for_reading, for_all, for_all_but_one };
+
+/// Copies a tile out in two groups; the thread that has begun them ends, or all threads stay.
+template <Waits how, bool committed = true>
+__global__ void leave_while_copying_out(int* out) {
+  __shared__ alignas(128) int tile[n];
+  tile[threadIdx.x] = threadIdx.x;
+  ptx::fence_proxy_async(ptx::space_shared);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, out, tile,  // HERE half
+                     sizeof tile / 2);
+  ptx::cp_async_bulk_commit_group();
+  ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, out + n / 2,  // HERE other half
+                     tile + n / 2, sizeof tile / 2);
+  if (committed) ptx::cp_async_bulk_commit_group();
+  if (how == Waits::for_reading) ptx::cp_async_bulk_wait_group_read(ptx::n32<0>);
+  if (how == Waits::for_all) ptx::cp_async_bulk_wait_group(ptx::n32<0>);
+  if (how == Waits::for_all_but_one) ptx::cp_async_bulk_wait_group(ptx::n32<1>);
+}
+template <Waits how, bool committed = true>
+std::vector<int> copied_out() {
+  Array<int> out(std::vector<int>(n, -1));
+  leave_while_copying_out<how, committed><<<1, n>>>(out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  return out.host();
+}
+TEST_F(Proxy, thread_that_has_waited_for_its_copies_may_end) {
+  EXPECT_EQ(copied_out<Waits::for_all>(), iota<int>(n));
+  expect_clean();
+}
+TEST_F(Proxy, thread_whose_copies_have_read_may_end) {
+  EXPECT_EQ(copied_out<Waits::for_reading>(), iota<int>(n));
+  expect_clean();
+}
+TEST_F(Proxy, thread_ends_before_its_copies_have_read) {
+  copied_out<Waits::not_at_all>();
+  expect_finding("lifetime", "leave_while_copying_out<how, committed>",
+                 {at("half"), "thread (0,0,0)", "cp_async_bulk_wait_group_read()"});
+}
+TEST_F(Proxy, thread_ends_before_its_last_copy_has_read) {
+  copied_out<Waits::for_all_but_one>();
+  expect_finding("lifetime", "leave_while_copying_out<how, committed>", {at("other half")});
+}
+TEST_F(Proxy, copy_in_no_group_cannot_be_waited_for) {
+  copied_out<Waits::for_all, false>();
+  expect_finding("lifetime", "leave_while_copying_out<how, committed>", {at("other half")});
+}
+
+/// Copies in, once more than anybody waits for. `awaited`: and waits for that, too.
+template <bool awaited>
+__global__ void leave_while_copying_in(const int* in, int* out) {
+  __shared__ alignas(128) int tile[2][n];
+  __shared__ alignas(8) std::uint64_t barriers[2];
+  if (threadIdx.x == 0) {
+    for (auto& barrier : barriers) ptx::mbarrier_init(&barrier, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    for (int i = 0; i < 2; ++i) {
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                     &barriers[i], sizeof tile[i]);
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile[i], in,  // HERE too many
+                         sizeof tile[i], &barriers[i]);
+    }
+  }
+  __syncthreads();
+  wait_for_phase(&barriers[0], 0);
+  out[threadIdx.x] = tile[0][threadIdx.x];
+  if (awaited && threadIdx.x == 32) wait_for_phase(&barriers[1], 0);
+}
+TEST_F(Proxy, block_leaves_before_a_copy_has_landed) {
+  Array<int> in(iota<int>(n)), out(n);
+  leave_while_copying_in<false><<<1, n>>>(in.get(), out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.host(), iota<int>(n));
+  expect_finding("lifetime", "leave_while_copying_in<false>", {at("too many"), "leaves"});
+}
+TEST_F(Proxy, copy_that_one_thread_awaits_has_landed) {
+  Array<int> in(iota<int>(n)), out(n);
+  leave_while_copying_in<true><<<1, n>>>(in.get(), out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.host(), iota<int>(n));
+  expect_clean();
+}
+
 // ---- Turns of a loop ----
 
 /// Lane t writes entry t + i in turn i. `synced`: the lanes meet between two turns.
