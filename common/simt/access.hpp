@@ -27,11 +27,9 @@
 
 namespace simt {
 
-/// A structure of the program's, for the counters: see structures.py.
-struct KnownType {
-  /// `padding`: for each byte 0 if it belongs to no member; nullptr: unknown.
-  KnownType(std::size_t bytes, std::size_t alignment, const unsigned char* padding = nullptr);
-};
+/// A structure of the program's, for the counters: see structures.py. `padding`: for each byte 0 if
+/// it belongs to no member; nullptr: unknown.
+void know_type(std::size_t bytes, std::size_t alignment, const unsigned char* padding = nullptr);
 
 enum class Access : std::uint8_t { load, store, atomic };
 

@@ -9,6 +9,13 @@
 #include "findings.hpp"
 #include "trace.hpp"
 
+// Put there by SIMT_TYPE: one function for each structure of the program's kernels, if there are
+// any.
+extern "C" {
+__attribute__((weak)) extern void (*__start_simt_types[])();
+__attribute__((weak)) extern void (*__stop_simt_types[])();
+}
+
 namespace simt {
 
 namespace {
@@ -108,7 +115,7 @@ void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
 
 }  // namespace
 
-KnownType::KnownType(std::size_t bytes, std::size_t alignment, const unsigned char* padding) {
+void know_type(std::size_t bytes, std::size_t alignment, const unsigned char* padding) {
   if (bytes > largest_type) return;
   if (alignment <= 16) alignments[bytes] |= static_cast<std::uint8_t>(alignment);
   for (std::size_t k = 0; padding != nullptr && k < bytes; ++k) {
@@ -117,6 +124,13 @@ KnownType::KnownType(std::size_t bytes, std::size_t alignment, const unsigned ch
     paddings[bytes]->set(k);
   }
 }
+
+namespace {
+const bool types_are_known = [] {
+  for (auto know = __start_simt_types; know != __stop_simt_types; ++know) (*know)();
+  return true;
+}();
+}  // namespace
 
 bool may_be_padding(std::size_t bytes, std::size_t k) {
   return bytes <= largest_type && paddings[bytes] != nullptr && (*paddings[bytes])[k];

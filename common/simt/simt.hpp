@@ -223,18 +223,22 @@ bool in_kernel();
 // ---- Structures, see structures.py ----
 
 template <class T>
-KnownType known_type() {
+void know_type() {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
   if constexpr (std::is_trivially_copyable_v<T>) {
     alignas(T) unsigned char bytes[sizeof(T)];
     std::memset(bytes, 0xFF, sizeof bytes);
     __builtin_clear_padding(reinterpret_cast<T*>(bytes));
-    return KnownType(sizeof(T), alignof(T), bytes);
+    return know_type(sizeof(T), alignof(T), bytes);
   }
 #endif
 #endif
-  return KnownType(sizeof(T), alignof(T));
+  know_type(sizeof(T), alignof(T));
+}
+template <std::size_t bytes, std::size_t alignment>
+void know_template() {
+  know_type(bytes, alignment);
 }
 
 // ---- Atomics: every width, one compare-and-swap loop ----

@@ -46,7 +46,7 @@ CHEATS = {
                          ANSWER.replace("  return cudaGet", COPIES + "  return cudaGet"),
                          before="#include <vector>\n"), "its kernels do not read"),
     "exits": (source(body="{\n  std::puts(\"PASSED\");\n  std::exit(0);\n}\n",
-                     before="#include <cstdio>\n#include <cstdlib>\n"), "refused: it calls .*exit"),
+                     before="#include <cstdio>\n#include <cstdlib>\n"), "before the tests were over"),
     "raises": (source(body="{\n  std::raise(9);\n  return cudaSuccess;\n}\n",
                       before="#include <csignal>\n"), "refused: it calls raise"),
     "own_exit": (source(body="{\n  _exit(0);\n}\n", before='extern "C" void _exit(int);\n'),

@@ -37,7 +37,7 @@ def hash_of(path: Path, folder: Path) -> str:
         if file in seen or not file.is_file():
             continue
         seen.add(file)
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8", errors="replace")
         digest.update("\0".join(tokens(INCLUDE.sub("", text))).encode() + b"\0\0")
         if folder.resolve() in file.parents:
             waiting += [found for name in INCLUDE.findall(text) + CALLS.findall(text)

@@ -13,6 +13,7 @@ import csv
 import io
 import json
 import os
+import re
 import resource
 import secrets
 import shutil
@@ -37,11 +38,14 @@ MEBIBYTES = 4096      # of memory in use: the CPU backend takes 1 GiB for an ans
                       # results of 2^28 elements on a GPU 2 GiB. Addresses are no measure of it:
                       # CUDA reserves terabytes, and would not start under a ulimit
 COMPILER_SECONDS = 300
+COMPILER_GIBIBYTES = 8
 FILE_BYTES = 2**26    # of one file; a limit of a few would also hit memory that a driver shares
+BUILT_BYTES = 2**28   # of a file that a compiler writes
 # What a program may know of the teacher's surroundings: which GPU, in which order they are numbered
 # (without it number 1 may be another one), and how an MPS server is reached.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "LANG", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
              "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE")
+LONGEST = 200         # letters of a reason
 COLUMNS = ["label", "verdict", "reason", "note", "ratio", "asked_ratio", "compared", "seconds",
            "file"]
 
@@ -65,7 +69,14 @@ class Grade(NamedTuple):
         judged = data["exercise"]
         return [self.submission.label, self.verdict, self.reason, self.note,
                 "" if ratio is None else f"{ratio:.4f}", judged.get("asked_ratio") or "",
-                judged.get("compared") or "", f"{self.seconds:.1f}", self.submission.file.name]
+                judged.get("compared") or "", f"{self.seconds:.1f}",
+                as_cell(self.submission.file.name)]
+
+
+def as_cell(text: str) -> str:
+    """Somebody's text for one cell of a table: in one line, no formula, and not endless."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:LONGEST]
+    return f"'{line}" if line[:1] in tuple("=+-@") else line
 
 
 # Building
@@ -76,40 +87,65 @@ def stage(chapter: Chapter, number: int, found: List[Submission], tests: Optiona
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for index, each in enumerate(found):
-        shutil.copyfile(each.file, folder / f"s{index:03}.cu")
+        file = folder / f"s{index:03}.cu"
+        file.write_bytes(b"" if each.missing else each.file.read_bytes())
     if tests:
-        if not tests.is_file():
-            raise Problem(f"--tests {tests}: no such file", 2)
         shutil.copyfile(tests, folder / "tests.cpp")
     return folder
 
 
 @contextmanager
 def compiler_limits() -> Iterator[None]:
-    """A limit of CPU time for each compiler, which inherits it."""
-    before = resource.getrlimit(resource.RLIMIT_CPU)
-    spent = int(time.process_time())
-    resource.setrlimit(resource.RLIMIT_CPU, (spent + COMPILER_SECONDS, before[1]))
+    """Limits of CPU time, addresses and file size for each compiler, which inherits them."""
+    most = {resource.RLIMIT_CPU: int(time.process_time()) + COMPILER_SECONDS,
+            resource.RLIMIT_AS: COMPILER_GIBIBYTES << 30, resource.RLIMIT_FSIZE: BUILT_BYTES}
+    before = {which: resource.getrlimit(which) for which in most}
+    for which, value in most.items():
+        hard = before[which][1]
+        resource.setrlimit(which, (value if hard < 0 else min(value, hard), hard))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_CPU, before)
+        for which, both in before.items():
+            resource.setrlimit(which, both)
 
 
 def target_of(chapter: Chapter, number: int, index: int, kernel: bool = False) -> str:
     return f"{chapter.name}_submission_s{index:03}_{number}{'_kernel' if kernel else ''}"
 
 
-def object_of(choice: Choice, target: str) -> Optional[Path]:
+def object_of(choice: Choice, target: str, name: str = "s[0-9]*") -> Optional[Path]:
     """The object file of a target, wherever the generator puts it."""
     folders = list(choice.folder.rglob(f"{target}.dir"))
-    files = [file for folder in folders for file in folder.rglob("s[0-9]*.o")]
+    files = [file for folder in folders for file in folder.rglob(f"{name}.o")]
     return files[0] if files else None
 
 
-def build_apart(choice: Choice, targets: List[str]) -> build.Result:
+def would_refuse(chapter: Chapter, number: int, choice: Choice, file: Path,
+                 target: str) -> Optional[str]:
+    """Why grading would not run a file that was built as an exercise of its own."""
+    starter, headers = starter_of(chapter, number)
+    why = submissions.refused_source(file.read_text(encoding="utf-8", errors="replace"), headers)
+    built = object_of(choice, f"{target}_kernel", f"{file.stem}*")
+    return why or (submissions.refused_object(built, submissions.given_by(starter)) if built
+                   and shutil.which("nm") else None)
+
+
+def build_apart(choice: Choice, targets: List[str], what: str) -> str:
+    """Builds; what the compilers said."""
     with compiler_limits():
-        return build.build(choice, targets, f"{len(targets)} programs", "grade")
+        result = build.build(choice, targets, f"{len(targets)} {what}", f"grade_{what}")
+    return result.log.read_text(errors="replace")
+
+
+def first_error(log: str, file: str) -> str:
+    """": line 5: expected ';'", the compiler's first words on a file; empty if there are none."""
+    found = re.search(rf"^[^\n]*\b{re.escape(file)}[:(](\d+)[^\n]*?\b(?:fatal )?(?:error|problem)\b:? "
+                      r"?([^\n]+)", log, re.M)
+    if found:
+        return f": line {found[1]}: {as_cell(found[2])}"
+    rewriter = re.search(rf"^(.+): \S*/{re.escape(file)}:(\d+)$", log, re.M)
+    return f": line {rewriter[2]}: {as_cell(rewriter[1])}" if rewriter else ""
 
 
 # Judging
@@ -230,20 +266,26 @@ def look_at_sources(found: List[Submission], headers: List[str]) -> Dict[int, st
     refused: Dict[int, str] = {}
     for index, each in enumerate(found):
         why = submissions.refused_source(source_of(each), headers)
-        if why:
+        if each.missing:
+            refused[index] = each.missing
+        elif why:
             refused[index] = f"refused: {why}"
     return refused
 
 
 def source_of(each: Submission) -> str:
-    return each.file.read_text(encoding="utf-8", errors="replace")
+    return "" if each.missing else each.file.read_text(encoding="utf-8", errors="replace")
 
 
 def notes_on(chapter: Chapter, number: int, found: List[Submission]) -> List[str]:
     """Whose code another one has, too, names of variables and all. Short answers may be alike."""
     notes = []
     for each in found:
-        others = {f"as {other.label}": source_of(other) for other in found if other != each}
+        if each.missing:
+            notes.append("")
+            continue
+        others = {f"as {other.label}": source_of(other) for other in found
+                  if other != each and not other.missing}
         others.update(known_solutions(chapter, number))
         same = submissions.same_code(source_of(each), others)
         notes.append(f"the same code {same}" if same else "")
@@ -251,24 +293,26 @@ def notes_on(chapter: Chapter, number: int, found: List[Submission]) -> List[str
 
 
 def compile_all(chapter: Chapter, number: int, choice: Choice, count: int,
-                refused: Dict[int, str]) -> None:
-    """Objects first; those that pass the look at them are linked. Adds to `refused`."""
+                refused: Dict[int, str], tests: Optional[Path] = None) -> None:
+    """Objects first; those that pass the look at them are linked. Adds to `refused`. A Problem, if
+    the teacher's own tests do not compile."""
     build.configure(choice, force=True)
     todo = [index for index in range(count) if index not in refused]
     kernels = {index: target_of(chapter, number, index, kernel=True) for index in todo}
-    if kernels:
-        build_apart(choice, list(kernels.values()))
+    said = build_apart(choice, list(kernels.values()), "kernels") if kernels else ""
     given = submissions.given_by(starter_of(chapter, number)[0])
     for index, target in kernels.items():
         file = object_of(choice, target)
         why = submissions.refused_object(file, given) if file else None
         if not file:
-            refused[index] = "did not compile"
+            refused[index] = "did not compile" + first_error(said, f"s{index:03}.cu")
         elif why:
             refused[index] = f"refused: {why}"
     programs = {index: target_of(chapter, number, index) for index in todo if index not in refused}
-    if programs:
-        build_apart(choice, list(programs.values()))
+    said = build_apart(choice, list(programs.values()), "programs") if programs else ""
+    wrong = first_error(said, "tests.cpp")
+    if tests and wrong:
+        raise Problem(f"--tests {tests} does not compile{wrong}")
     for index, target in programs.items():
         if not (choice.folder / "bin" / target).exists():
             refused[index] = ("did not link: the function that the tests call is not there (its "
@@ -280,22 +324,32 @@ def run(chapter: Chapter, choice: Choice, options: argparse.Namespace) -> int:
     number = options.exercise
     found = submissions.find(options.grade, number)
     tests = options.tests
-    folder = stage(chapter, number, found, tests)
+    if tests and not tests.is_file():
+        raise Problem(f"--tests {tests}: no such file", 2)
+    others = submissions.left_out(options.grade)
+    if others:
+        say(f"Left out, no .cu files: {as_cell(', '.join(others))}")
+    grades: List[Grade] = []
     try:
+        folder = stage(chapter, number, found, tests)
         refused = look_at_sources(found, starter_of(chapter, number)[1])
         old = [choice.folder / "bin" / target_of(chapter, number, k) for k in range(len(found))]
         for file in old + list(choice.folder.rglob(f"{chapter.name}_submission_s*.dir/**/*.o")):
             file.unlink() if file.exists() else None  # of an earlier folder of submissions
-        compile_all(chapter, number, choice, len(found), refused)
+        compile_all(chapter, number, choice, len(found), refused, tests)
         if not choice.can_run:
             say(f"Compiled, not judged: that needs a GPU ({choice.reason}), or --backend cpu.")
             return 3
-        grades = [judged_one(chapter, number, choice, options, each, index, refused.get(index))
-                  ._replace(note=note)
-                  for index, (each, note) in enumerate(zip(found, notes_on(chapter, number,
-                                                                           found)))]
+        for index, (each, note) in enumerate(zip(found, notes_on(chapter, number, found))):
+            grade = judged_one(chapter, number, choice, options, each, index, refused.get(index))
+            grades.append(grade._replace(note=note))
+    except KeyboardInterrupt:
+        if grades:
+            rest = [Grade(each, "not judged", "interrupted") for each in found[len(grades):]]
+            report(chapter, number, choice, grades + rest)
+        raise
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(STAGE / f"{chapter.name}_{number}", ignore_errors=True)
         build.configure(choice, force=True)  # forgets the submissions
     report(chapter, number, choice, grades)
     return 0
@@ -304,15 +358,16 @@ def run(chapter: Chapter, choice: Choice, options: argparse.Namespace) -> int:
 def judged_one(chapter: Chapter, number: int, choice: Choice, options: argparse.Namespace,
                each: Submission, index: int, refused: Optional[str]) -> Grade:
     if refused:
-        grade = Grade(each, "not yet", refused)
+        grade = Grade(each, "not yet", as_cell(refused))
     else:
         start = time.monotonic()
         program = choice.folder / "bin" / target_of(chapter, number, index)
-        data, why = judge(program, each.label, options.limit)
+        data, why = judge(program, f"s{index:03}", options.limit)
         program.unlink()
         spent = time.monotonic() - start
         judged = data["exercise"] if data else {"verdict": "not yet", "reason": why}
-        grade = Grade(each, judged["verdict"], judged["reason"] or "", data, spent)
+        reason = as_cell((judged["reason"] or "").split("\nHint:")[0].split(" Hint:")[0])
+        grade = Grade(each, judged["verdict"], reason, data, spent)
     say(f"{each.label:<20} {grade.verdict:<8} {grade.reason}")
     return grade
 
@@ -327,16 +382,18 @@ def report(chapter: Chapter, number: int, choice: Choice, grades: List[Grade]) -
     writer.writerow(COLUMNS)
     for grade in grades:
         writer.writerow(grade.row())
+    (folder / "grades.csv").write_text(out.getvalue(), encoding="utf-8", errors="replace")
+    for grade in grades:
         if grade.data:
             grade.data["label"] = grade.submission.label
             grade.data["exercise"]["submission"] = code.hash_of(grade.submission.file, ROOT)
             (folder / f"{grade.submission.label}.json").write_text(
                 json.dumps(grade.data, indent=1) + "\n", encoding="utf-8")
-    (folder / "grades.csv").write_text(out.getvalue(), encoding="utf-8")
     passed = sum(grade.verdict == "passed" for grade in grades)
     right = sum(grade.verdict == "right" for grade in grades)
     say(f"\n{len(grades)} submissions: {passed} passed, "
         + (f"{right} right (only a GPU can pass them), " if right else "")
-        + f"{len(grades) - passed - right} not yet")
+        + f"{sum(grade.verdict == 'not yet' for grade in grades)} not yet"
+        + ("; interrupted" if any(grade.verdict == "not judged" for grade in grades) else ""))
     say(f"Wrote: {shown(folder / 'grades.csv')} and {sum(g.data is not None for g in grades)} "
         f"result files; a leaderboard: common/plot compare --class {shown(folder)}")

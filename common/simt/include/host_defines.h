@@ -42,11 +42,13 @@
 #endif
 
 /// Behind the structures of a kernel's file (structures.py): how a GPU copies them.
-#define SIMT_TYPE(T) SIMT_TYPE_AT(::simt::known_type<T>(), __COUNTER__)
+/// Pointers in a section of their own: no code runs before main().
+#define SIMT_TYPE(T) SIMT_TYPE_AT((::simt::know_type<T>), __COUNTER__)
 #define SIMT_TYPE_OF(bytes, alignment) \
-  SIMT_TYPE_AT(::simt::KnownType(bytes, alignment), __COUNTER__)
-#define SIMT_TYPE_AT(known, number) SIMT_TYPE_NAMED(known, number)
-#define SIMT_TYPE_NAMED(known, number) static const ::simt::KnownType simt_type_##number = known;
+  SIMT_TYPE_AT((::simt::know_template<bytes, alignment>), __COUNTER__)
+#define SIMT_TYPE_AT(know, number) SIMT_TYPE_NAMED(know, number)
+#define SIMT_TYPE_NAMED(know, number) \
+  __attribute__((used, section("simt_types"))) static void (*simt_type_##number)() = know;
 
 /// Before each of them, 256 bytes that nobody may touch.
 #define SIMT_GAP(section, text) \
