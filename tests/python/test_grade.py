@@ -204,15 +204,22 @@ class Objects(Folder):
     @unittest.skipUnless(shutil.which("nvcc"), "no nvcc: what it makes of solutions NOT TESTED")
     def test_solutions_by_nvcc(self):
         for name in ("02_reduction/exercises/solution/6_small",  # with a variable of the device
-                     "05_scan/exercises/solution/6_run_lengths"):  # calls another version
+                     "05_scan/exercises/solution/6_run_lengths",  # calls another version
+                     "07_quicksort/exercises/solution/2_network",  # linked on the device
+                     "09_tma/exercises/solution/2_where"):  # inline functions of the chapter
             with self.subTest(name):
                 source = ROOT / "chapters" / f"{name}.cu"
                 file = self.folder / "solution.o"
-                subprocess.run(["nvcc", "-std=c++17", "-O1", "-c", str(source), "-o", str(file)],
+                chapter = source.parents[2]
+                linked = ["-rdc=true"] if "07_" in name else []
+                subprocess.run(["nvcc", "-std=c++17", "-O1", "-arch=sm_90", f"-I{chapter}",
+                                f"-I{ROOT / 'common'}", *linked, "-c", str(source), "-o", str(file)],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-                starter = source.parents[1] / source.name
-                self.assertIsNone(submissions.refused_object(
-                    file, submissions.given_by(starter.read_text(encoding="utf-8"))))
+                starter = (chapter / "exercises" / source.name).read_text(encoding="utf-8")
+                given = submissions.given_by("\n".join([starter] + [
+                    (chapter / header).read_text(encoding="utf-8")
+                    for header in submissions.headers_of(starter)]))
+                self.assertIsNone(submissions.refused_object(file, given))
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "an instruction of x86")
     def test_hidden_ones(self):

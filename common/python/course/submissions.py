@@ -71,7 +71,7 @@ STD_REFUSED = re.compile(r"std::(thread|basic_(if|of|f)stream|basic_filebuf|__ba
                          r"set_terminate|at_quick_exit|experimental)")
 OWN = ("exercise::", "guard variable for exercise::", "__device_stub__")
 # Names that compilers make themselves.
-MADE = ("DW.ref.__gxx_personality_v0", "__clang_call_terminate")
+MADE = re.compile(r"(DW\.ref\.__gxx_personality_v0|__clang_call_terminate|hostRef\w+Linkage)$")
 SYSTEM_CALLS = re.compile(r"\t(?:\S+ )*(syscall|sysenter|svc|int +\$0x80)\b")
 
 
@@ -249,8 +249,8 @@ def refused_names(names: str, given: Sequence[str] = ()) -> Optional[str]:
         if kind in "TDBRGSCi" and not name.startswith(OWN) and name != wrapper and (
                 kind == "i" or not in_no_namespace(name)):
             return f"it defines {short}: put it into namespace exercise"
-        if kind in "WVu" and name not in MADE and (
-                name.startswith(("course::", "simt", *ours)) or re.fullmatch(r"\w+", name)
+        if kind in "WVu" and not MADE.match(name) and (
+                name.startswith("course::") or re.fullmatch(r"\w+", name)
                 or re.match(r"operator (new|delete)", name)):
             return f"it defines {short}, which is not its own"
     return None
