@@ -9,8 +9,7 @@
 #include "findings.hpp"
 #include "trace.hpp"
 
-// Put there by SIMT_TYPE: one function for each structure of the program's kernels, if there are
-// any.
+// Put there by SIMT_TYPE: a function for each structure of the kernels' files, if there is any.
 extern "C" {
 __attribute__((weak)) extern void (*__start_simt_types[])();
 __attribute__((weak)) extern void (*__stop_simt_types[])();

@@ -20,13 +20,19 @@ sys.path.insert(0, str(ROOT / "common" / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from submitted import CHEATS, HONEST  # noqa: E402
-from course import Problem, grade, results, submissions  # noqa: E402
+from course import Problem, chapters, grade, results, submissions  # noqa: E402
 
 TELLS = """import json, os, sys
 read, write = map(int, os.environ.pop("COURSE_TEACHER").split(","))
 word = os.read(read, 100).decode()
 verdict = {"exercise": {"verdict": "passed", "reason": None}, "results": []}
 """
+
+
+def given(chapter, name):
+    """The namespaces that the starter of an exercise declares functions of."""
+    text, _ = grade.starter_of(chapters.find(chapter), int(name[0]))
+    return submissions.given_by(text)
 
 
 class Folder(unittest.TestCase):
@@ -215,11 +221,7 @@ class Objects(Folder):
                 subprocess.run(["nvcc", "-std=c++17", "-O1", "-arch=sm_90", f"-I{chapter}",
                                 f"-I{ROOT / 'common'}", *linked, "-c", str(source), "-o", str(file)],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-                starter = (chapter / "exercises" / source.name).read_text(encoding="utf-8")
-                given = submissions.given_by("\n".join([starter] + [
-                    (chapter / header).read_text(encoding="utf-8")
-                    for header in submissions.headers_of(starter)]))
-                self.assertIsNone(submissions.refused_object(file, given))
+                self.assertIsNone(submissions.refused_object(file, given(chapter.name, source.name)))
 
     @unittest.skipUnless(os.uname().machine == "x86_64", "an instruction of x86")
     def test_hidden_ones(self):
@@ -440,14 +442,8 @@ class Written(Folder):
         seen = 0
         for file in sorted(build.glob("chapters/*/CMakeFiles/*_solution_*_kernel.dir/**/*.o")):
             found = re.search(r"/(\d\d_\w+)/CMakeFiles/\w+_solution_(\d)_kernel\.dir", str(file))
-            chapter = ROOT / "chapters" / found[1]
-            starters = list(chapter.glob(f"exercises/{found[2]}_*.cu"))
-            given = submissions.given_by("\n".join(
-                path.read_text(encoding="utf-8") for path in
-                starters + [chapter / name for name in submissions.headers_of(
-                    starters[0].read_text(encoding="utf-8"))]))
             with self.subTest(file=file.name, chapter=found[1]):
-                self.assertIsNone(submissions.refused_object(file, given))
+                self.assertIsNone(submissions.refused_object(file, given(found[1], found[2])))
                 seen += 1
         self.assertGreater(seen, 0)
 

@@ -385,7 +385,7 @@ TEST_F(Proxy, global_memory_with_a_fence_is_right) {
 
 enum class Waits { not_at_all, for_reading, for_all, for_all_but_one };
 
-/// Copies a tile out in two groups; the thread that has begun them ends, or all threads stay.
+/// Copies a tile out in two groups; then the thread that has begun them ends.
 template <Waits how, bool committed = true>
 __global__ void leave_while_copying_out(int* out) {
   __shared__ alignas(128) int tile[n];

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from . import BUILD, ROOT, Problem, build, chapters, code, say, shown, submissions
+from . import BUILD, ROOT, Problem, build, chapters, class_files, code, say, shown, submissions
 from .build import Choice
 from .chapters import Chapter
 from .one_file import FOUND
@@ -75,15 +75,20 @@ class Grade(NamedTuple):
 
 def as_cell(text: str) -> str:
     """Somebody's text for one cell of a table: in one line, no formula, and not endless."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:LONGEST]
+    line = class_files.one_line(text)[:LONGEST]
     return f"'{line}" if line[:1] in tuple("=+-@") else line
 
 
 # Building
 
-def stage(chapter: Chapter, number: int, found: List[Submission], tests: Optional[Path]) -> Path:
+def stage_of(chapter: Chapter, number: int) -> Path:
+    """Where the build looks for the submissions of an exercise."""
+    return STAGE / f"{chapter.name}_{number}"
+
+
+def stage(chapter: Chapter, number: int, found: List[Submission], tests: Optional[Path]) -> None:
     """Copies of the submissions under names of our own, and of the teacher's tests."""
-    folder = STAGE / f"{chapter.name}_{number}"
+    folder = stage_of(chapter, number)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for index, each in enumerate(found):
@@ -91,7 +96,6 @@ def stage(chapter: Chapter, number: int, found: List[Submission], tests: Optiona
         file.write_bytes(b"" if each.missing else each.file.read_bytes())
     if tests:
         shutil.copyfile(tests, folder / "tests.cpp")
-    return folder
 
 
 @contextmanager
@@ -114,19 +118,18 @@ def target_of(chapter: Chapter, number: int, index: int, kernel: bool = False) -
     return f"{chapter.name}_submission_s{index:03}_{number}{'_kernel' if kernel else ''}"
 
 
-def object_of(choice: Choice, target: str, name: str = "s[0-9]*") -> Optional[Path]:
-    """The object file of a target, wherever the generator puts it."""
-    folders = list(choice.folder.rglob(f"{target}.dir"))
-    files = [file for folder in folders for file in folder.rglob(f"{name}.o")]
-    return files[0] if files else None
+def object_of(chapter: Chapter, choice: Choice, target: str, stem: str) -> Optional[Path]:
+    """The object file of a target for the source of this name."""
+    folder = choice.folder / "chapters" / chapter.name / "CMakeFiles" / f"{target}.dir"
+    return next(folder.rglob(f"{stem}.*.o"), None)
 
 
 def would_refuse(chapter: Chapter, number: int, choice: Choice, file: Path,
                  target: str) -> Optional[str]:
     """Why grading would not run a file that was built as an exercise of its own."""
     starter, headers = starter_of(chapter, number)
-    why = submissions.refused_source(file.read_text(encoding="utf-8", errors="replace"), headers)
-    built = object_of(choice, f"{target}_kernel", f"{file.stem}*")
+    why = submissions.refused_source(source_of(file), headers)
+    built = object_of(chapter, choice, f"{target}_kernel", file.stem)
     return why or (submissions.refused_object(built, submissions.given_by(starter)) if built
                    and shutil.which("nm") else None)
 
@@ -140,8 +143,8 @@ def build_apart(choice: Choice, targets: List[str], what: str) -> str:
 
 def first_error(log: str, file: str) -> str:
     """": line 5: expected ';'", the compiler's first words on a file; empty if there are none."""
-    found = re.search(rf"^[^\n]*\b{re.escape(file)}[:(](\d+)[^\n]*?\b(?:fatal )?(?:error|problem)\b:? "
-                      r"?([^\n]+)", log, re.M)
+    found = re.search(rf"^[^\n]*\b{re.escape(file)}[:(](\d+)[^\n]*?\berror\b:? ?([^\n]+)",
+                      log, re.M)
     if found:
         return f": line {found[1]}: {as_cell(found[2])}"
     rewriter = re.search(rf"^(.+): \S*/{re.escape(file)}:(\d+)$", log, re.M)
@@ -265,35 +268,31 @@ def look_at_sources(found: List[Submission], headers: List[str]) -> Dict[int, st
     """Those that are not built, and why."""
     refused: Dict[int, str] = {}
     for index, each in enumerate(found):
-        why = submissions.refused_source(source_of(each), headers)
-        if each.missing:
-            refused[index] = each.missing
-        elif why:
-            refused[index] = f"refused: {why}"
+        why = each.missing or submissions.refused_source(source_of(each.file), headers)
+        if why:
+            refused[index] = why if each.missing else f"refused: {why}"
     return refused
 
 
-def source_of(each: Submission) -> str:
-    return "" if each.missing else each.file.read_text(encoding="utf-8", errors="replace")
+def source_of(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
 
 
 def notes_on(chapter: Chapter, number: int, found: List[Submission]) -> List[str]:
     """Whose code another one has, too, names of variables and all. Short answers may be alike."""
+    sources = {each.label: source_of(each.file) for each in found if not each.missing}
+    known = known_solutions(chapter, number)
     notes = []
     for each in found:
-        if each.missing:
-            notes.append("")
-            continue
-        others = {f"as {other.label}": source_of(other) for other in found
-                  if other != each and not other.missing}
-        others.update(known_solutions(chapter, number))
-        same = submissions.same_code(source_of(each), others)
+        others = {f"as {label}": text for label, text in sources.items() if label != each.label}
+        same = each.label in sources and submissions.same_code(sources[each.label],
+                                                               {**others, **known})
         notes.append(f"the same code {same}" if same else "")
     return notes
 
 
 def compile_all(chapter: Chapter, number: int, choice: Choice, count: int,
-                refused: Dict[int, str], tests: Optional[Path] = None) -> None:
+                refused: Dict[int, str], tests: Optional[Path]) -> None:
     """Objects first; those that pass the look at them are linked. Adds to `refused`. A Problem, if
     the teacher's own tests do not compile."""
     build.configure(choice, force=True)
@@ -302,7 +301,7 @@ def compile_all(chapter: Chapter, number: int, choice: Choice, count: int,
     said = build_apart(choice, list(kernels.values()), "kernels") if kernels else ""
     given = submissions.given_by(starter_of(chapter, number)[0])
     for index, target in kernels.items():
-        file = object_of(choice, target)
+        file = object_of(chapter, choice, target, f"s{index:03}")
         why = submissions.refused_object(file, given) if file else None
         if not file:
             refused[index] = "did not compile" + first_error(said, f"s{index:03}.cu")
@@ -331,7 +330,7 @@ def run(chapter: Chapter, choice: Choice, options: argparse.Namespace) -> int:
         say(f"Left out, no .cu files: {as_cell(', '.join(others))}")
     grades: List[Grade] = []
     try:
-        folder = stage(chapter, number, found, tests)
+        stage(chapter, number, found, tests)
         refused = look_at_sources(found, starter_of(chapter, number)[1])
         old = [choice.folder / "bin" / target_of(chapter, number, k) for k in range(len(found))]
         for file in old + list(choice.folder.rglob(f"{chapter.name}_submission_s*.dir/**/*.o")):
@@ -349,7 +348,7 @@ def run(chapter: Chapter, choice: Choice, options: argparse.Namespace) -> int:
             report(chapter, number, choice, grades + rest)
         raise
     finally:
-        shutil.rmtree(STAGE / f"{chapter.name}_{number}", ignore_errors=True)
+        shutil.rmtree(stage_of(chapter, number), ignore_errors=True)
         build.configure(choice, force=True)  # forgets the submissions
     report(chapter, number, choice, grades)
     return 0
@@ -366,7 +365,7 @@ def judged_one(chapter: Chapter, number: int, choice: Choice, options: argparse.
         program.unlink()
         spent = time.monotonic() - start
         judged = data["exercise"] if data else {"verdict": "not yet", "reason": why}
-        reason = as_cell((judged["reason"] or "").split("\nHint:")[0].split(" Hint:")[0])
+        reason = as_cell(re.split(r"\sHint:", judged["reason"] or "")[0])
         grade = Grade(each, judged["verdict"], reason, data, spent)
     say(f"{each.label:<20} {grade.verdict:<8} {grade.reason}")
     return grade

@@ -13,7 +13,7 @@ import re
 import subprocess
 import unicodedata
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import Problem, code
 
@@ -91,9 +91,8 @@ def find(folder: Path, number: int) -> List[Submission]:
     found: List[Submission] = []
     taken: Dict[str, int] = {}
     for path in sorted(folder.iterdir(), key=lambda each: (each.is_dir(), each.name)):
-        if path.name.startswith(".") or path.name == "__MACOSX":
-            continue
-        if not path.is_dir() and path.suffix.lower() != ".cu":
+        if path.name.startswith(".") or path.name == "__MACOSX" or not (path.is_dir()
+                                                                        or is_source(path)):
             continue
         file, missing = one_of(path, number) if path.is_dir() else (path, no_file(path))
         label = label_of(path.name if path.is_dir() else path.stem)
@@ -108,8 +107,12 @@ def find(folder: Path, number: int) -> List[Submission]:
 def left_out(folder: Path) -> List[str]:
     """What lies in the folder and is neither a .cu file nor a folder."""
     return sorted(path.name for path in folder.iterdir()
-                  if not path.is_dir() and path.suffix.lower() != ".cu"
-                  and not path.name.startswith("."))
+                  if not path.is_dir() and not is_source(path) and not path.name.startswith("."))
+
+
+def is_source(path: Path) -> bool:
+    """By its name; it may be a link to nothing."""
+    return path.suffix.lower() == ".cu" and not path.is_dir()
 
 
 def no_file(path: Path) -> str:
@@ -125,11 +128,10 @@ def no_file(path: Path) -> str:
         return f"cannot be read: {error.strerror}"
 
 
-def one_of(folder: Path, number: int) -> "tuple[Path, str]":
+def one_of(folder: Path, number: int) -> Tuple[Path, str]:
     """The file in a student's folder, and why there is none."""
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".cu"
-                   and not path.is_dir() and not path.name.startswith(".")
-                   and "__MACOSX" not in path.parts)
+    files = sorted(path for path in folder.rglob("*") if is_source(path)
+                   and not path.name.startswith(".") and "__MACOSX" not in path.parts)
     named = [file for file in files if file.name.startswith(f"{number}_")]
     chosen = named if len(named) == 1 else files
     if len(chosen) == 1:
@@ -199,7 +201,8 @@ def refused_assembly(text: str, words: Sequence[str]) -> Optional[str]:
 
 
 def lexed(text: str) -> Iterator[str]:
-    """Words, numbers, strings and signs, comments left out."""
+    """Words, numbers, strings and signs, comments left out. As the compiler takes them; code.tokens()
+    is simpler, and hashes of recorded rows are made of what it says."""
     for match in LEXED.finditer(text):
         if not match[0].startswith(("//", "/*")):
             yield match[0]
