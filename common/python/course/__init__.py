@@ -30,6 +30,13 @@ def shown(path: os.PathLike) -> str:
     return str(path) if relative.startswith(os.path.join("..", "..")) else relative
 
 
+def one_line(text: str) -> str:
+    """Somebody's text as a table can take it: in one line, nothing that moves the cursor."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
 def finish(script: str, main: Callable[[List[str]], int]) -> None:
     """Run a script's main and leave with its code; problems and Ctrl-C take one line each."""
     try:

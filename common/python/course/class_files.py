@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
-from . import remarks, results
+from . import one_line, remarks, results
 from .remarks import Remark
 from .results import ResultError, ResultFile
 
@@ -92,11 +92,6 @@ def gather(paths: Sequence[Path]) -> Gathered:
     for section in sections:
         add_class_remarks(section.entries)
     return Gathered(sections, tuple(bad), len(listed) - len(bad))
-
-
-def one_line(name: str) -> str:
-    """A name as a table can take it: in one line, nothing that moves the cursor."""
-    return " ".join("".join(c if c.isprintable() else " " for c in name).split())
 
 
 def newest(entries: Sequence[Entry]) -> List[Entry]:

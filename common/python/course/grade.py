@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from . import BUILD, ROOT, Problem, build, chapters, class_files, code, say, shown, submissions
+from . import BUILD, ROOT, Problem, build, chapters, code, one_line, say, shown, submissions
 from .build import Choice
 from .chapters import Chapter
 from .one_file import FOUND
@@ -75,7 +75,7 @@ class Grade(NamedTuple):
 
 def as_cell(text: str) -> str:
     """Somebody's text for one cell of a table: in one line, no formula, and not endless."""
-    line = class_files.one_line(text)[:LONGEST]
+    line = one_line(text)[:LONGEST]
     return f"'{line}" if line[:1] in tuple("=+-@") else line
 
 
