@@ -58,7 +58,59 @@ class Sheets(unittest.TestCase):
         quiz = ("## Predict, then open\n\n<details><summary>Why <!-- value: a b rate -->7 GB/s"
                 "<!-- /value -->?</summary>\n\nBecause.\n\n</details>\n"
                 "<details><summary>How many\n`warps`?</summary>\n\nFour.\n\n</details>\n")
-        self.assertEqual(guess_sheet.questions_of(quiz), ["How many <code>warps</code>?"])
+        self.assertEqual(guess_sheet.quiz(quiz), ["How many <code>warps</code>?"])
+
+    def test_a_question_that_gives_its_account_is_left_out(self):
+        asked = ("**Predict.** Why, and by how much? By counting, 15.0 / 13.2 = 1.14.\n\n"
+                 "**Predict.** Capability 9.0: which\nrows?\n\n**Predict.** No question.\n")
+        self.assertEqual(guess_sheet.predictions(asked), ["Capability 9.0: which rows?"])
+        for chapter in chapters.every():
+            for text in guess_sheet.sheet(chapter).questions:
+                self.assertLess(len(re.findall(r"\d\.\d", text)), 2, text)
+
+    def test_stars_that_multiply_stay(self):
+        self.assertEqual(guess_sheet.inline("alpha * sum + beta * c"), "alpha * sum + beta * c")
+        self.assertEqual(guess_sheet.inline("*kick,\ndrift* and **half** a * b"),
+                         "<em>kick, drift</em> and <b>half</b> a * b")
+        self.assertEqual(guess_sheet.inline("`a*b*c` and <code>**p</code>"),
+                         "<code>a*b*c</code> and <code>**p</code>")
+        questions = " ".join(guess_sheet.sheet(chapters.find("04")).questions)
+        self.assertIn("alpha * sum + beta * c", questions)
+
+    def test_questions_have_one_number_and_their_own_letters(self):
+        for written, printed in (("3. n is odd?", "n is odd?"), (", for each?", "For each?"),
+                                 (" c = a + b?", "c = a + b?"), ("beta = 0?", "beta = 0?"),
+                                 ("80 on a GPU?", "80 on a GPU?")):
+            self.assertEqual(guess_sheet.tidy(written), printed)
+        for chapter in chapters.every():
+            for text in guess_sheet.sheet(chapter).questions:
+                self.assertNotRegex(text, r"^\d+\.")
+
+    def test_a_sheet_needs_no_lesson_beside_it(self):
+        elsewhere = (r"\b(above|below|(the|this|next) (table|drawing|picture|section|listing)|"
+                     r"(first|second|third) way|(of|in) the drawing|also drawn)\b")
+        for chapter in chapters.every():
+            for text in guess_sheet.sheet(chapter).questions:
+                self.assertNotRegex(text, elsewhere, chapter.name)
+
+    def test_a_version_has_a_file(self):
+        for chapter in chapters.every():
+            rows = guess_sheet.sheet(chapter).versions
+            numbers = [version[:2] for version, _ in rows]
+            self.assertEqual(len(numbers), len(set(numbers)), chapter.name)
+            if rows:
+                files = {file.stem for file in chapter.path.glob("[0-8][0-9]_*.cu")}
+                self.assertEqual({version for version, _ in rows}, files, chapter.name)
+
+    def test_every_question_has_room_by_its_parts(self):
+        for chapter in chapters.every():
+            asked = guess_sheet.sheet(chapter)
+            self.assertEqual(len(asked.ruled), len(asked.questions))
+            self.assertEqual(guess_sheet.page(asked).count("<i></i>"), sum(asked.ruled))
+        two = ["(a) This? (b) That? (c) And?", "Why?"]
+        self.assertEqual(guess_sheet.ruled(two, 0), [1, 1])
+        self.assertEqual(guess_sheet.ruled(two, 4.5 * guess_sheet.WIDE), [3, 1])
+        self.assertEqual(guess_sheet.ruled(two, 1000), [guess_sheet.MOST_RULED] * 2)
 
     def test_too_many_questions_stay_on_one_page(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@ from typing import Callable, List
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build"
+LONGEST_CELL = 200  # characters
 
 
 class Problem(Exception):
@@ -35,6 +36,12 @@ def one_line(text: str) -> str:
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def as_cell(text: str, longest: int = LONGEST_CELL) -> str:
+    """Somebody's text for one cell of a spreadsheet: in one line, no formula, and not endless."""
+    line = one_line(text)[:longest]
+    return f"'{line}" if line[:1] in tuple("=+-@") else line
 
 
 def finish(script: str, main: Callable[[List[str]], int]) -> None:

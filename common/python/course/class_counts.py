@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import collections
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from . import counts
+from . import counts, tables
 from .class_files import Entry, Names
 from .results import Row
 
@@ -20,12 +20,29 @@ NOTE = (counts.NOTE + " Usual: as the course counted its own version at this siz
 Key = Tuple[str, str, Tuple]
 
 
+class Student(NamedTuple):
+    """One student's row."""
+
+    name: str
+    right: int
+    ran: int
+    failed: Tuple[str, ...]  # versions
+    findings: str
+    usual: str               # '11/12' of the counted rows
+
+    @property
+    def cells(self) -> Tuple[str, str, str, str]:
+        text = f"{self.right}/{self.ran}" + (f" FAILED {self.failed[0]}" if self.failed else "") + (
+            f" +{len(self.failed) - 1}" if len(self.failed) > 1 else "")
+        return self.name, text, self.findings, self.usual
+
+
 @dataclass(frozen=True)
 class Counted:
     """Three tables: the chapter's versions, the students, and what differs."""
 
     versions: List[List[str]]
-    rows: List[List[str]]
+    students: List[Student]
     differing: List[List[str]]
 
 
@@ -51,12 +68,11 @@ def findings_text(rows: Sequence[Row]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "-"
 
 
-def right_text(rows: Sequence[Row]) -> str:
+def student_of(name: str, rows: Sequence[Row], usual_counts: str) -> Student:
     ran = [row for row in rows if not row.skipped or row.verified is False]
-    failed = [row.version for row in ran if row.verified is False]
-    right = sum(row.verified is True for row in ran)
-    return f"{right}/{len(ran)}" + (f" FAILED {failed[0]}" if failed else "") + (
-        f" +{len(failed) - 1}" if len(failed) > 1 else "")
+    return Student(name, sum(row.verified is True for row in ran), len(ran),
+                   tuple(row.version for row in ran if row.verified is False),
+                   findings_text(rows), usual_counts)
 
 
 def table(entries: Sequence[Entry], names: Names, study: Optional[str] = None) -> Counted:
@@ -76,17 +92,26 @@ def table(entries: Sequence[Entry], names: Names, study: Optional[str] = None) -
         counted = [row for row in rows if row.model]
         other = [row for row in counted
                  if not counts.same(counts.per_request(row.model or {}), known[key_of(row)])]
-        students.append([names.of(entry), right_text(rows), findings_text(rows),
-                         f"{len(counted) - len(other)}/{len(counted)}"])
-        differing += [[names.of(entry), row.version, *counts.cells(counts.per_request(
+        students.append(student_of(names.of(entry), rows,
+                                   f"{len(counted) - len(other)}/{len(counted)}"))
+        differing += [[names.of(entry), called(key_of(row), by_key), *counts.cells(counts.per_request(
             row.model or {})), counts.lanes_cell(row.model or {})] for row in other]
-    return Counted([version_line(key, rows, known[key]) for key, rows in by_key.items()],
-                   students, differing)
+    return Counted([version_line(called(key, by_key), rows, known[key])
+                    for key, rows in by_key.items()], students, differing)
 
 
-def version_line(key: Key, rows: Sequence[Row], known: counts.Counts) -> List[str]:
+def called(key: Key, keys: Iterable[Key]) -> str:
+    """A version's name; with its study and its size where there are several."""
+    same = [other for other in keys if other[1] == key[1]]
+    parts = [key[0]] if len({other[0] for other in same}) > 1 else []
+    parts += ([tables.size_text(dict(key[2][2]))]
+              if len({other[2] for other in same}) > 1 else [])
+    return key[1] + (f", {', '.join(parts)}" if parts else "")
+
+
+def version_line(name: str, rows: Sequence[Row], known: counts.Counts) -> List[str]:
     lanes = collections.Counter(counts.lanes_cell(row.model or {}) for row in rows)
     same = sum(counts.same(counts.per_request(row.model or {}), known) for row in rows)
     right = sum(row.verified is True for row in rows)
-    return [key[1], *counts.cells(known), lanes.most_common(1)[0][0], f"{right}/{len(rows)}",
+    return [name, *counts.cells(known), lanes.most_common(1)[0][0], f"{right}/{len(rows)}",
             f"{same}/{len(rows)}"]

@@ -1,13 +1,16 @@
 """The result files of a class: found, read, named, and sorted into chapters and exercises.
 
-A file that cannot be read is listed and the others go on. Of one label on one GPU the newest file
-counts. Unlabelled files are named after their folder, or after themselves.
+A file that cannot be read is listed and the others go on. Of one label on one GPU the newest file of
+each study counts. Unlabelled files are named after their folder, or after themselves.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import random
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Sequence, Tuple
@@ -21,12 +24,12 @@ NAMED = 6  # of those with the same samples
 
 @dataclass
 class Entry:
-    """One student or machine: its newest file with recomputed numbers, and what is remarked."""
+    """One student or machine: what counts of its files, recomputed, and what is remarked."""
 
     file: ResultFile
     name: str
     remarks: List[Remark] = field(default_factory=list)
-    older: int = 0  # files of the same label, GPU and chapter that are not shown
+    older: int = 0  # files of the same label, GPU and chapter of which nothing is shown
 
 
 @dataclass(frozen=True)
@@ -58,50 +61,106 @@ class Gathered:
                               f"{', '.join(sorted(known)) or 'none'})")
 
 
-def files_in(paths: Iterable[Path]) -> List[Tuple[Path, str]]:
-    """Each file once, folders opened, with the name that it has if it has no label."""
+def files_in(paths: Iterable[Path]) -> Tuple[List[Tuple[Path, str]], List[str]]:
+    """Each file once, folders opened, with the folder that it is in below a given one, or "". And
+    the folders that cannot be opened, with why."""
     found: Dict[Path, str] = {}
+    bad: List[str] = []
     for path in paths:
-        inside = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        inside = [path]
+        if path.is_dir():
+            inside = sorted(Path(folder, name) for folder, _, names in os.walk(
+                path, onerror=lambda error: bad.append(f"{error.filename}: {error.strerror}"))
+                for name in names if name.lower().endswith(".json"))
         for file in inside:
             below = file.relative_to(path).parts if path.is_dir() else ()
-            found.setdefault(Path(os.path.normpath(file)),
-                             below[0] if len(below) > 1 else file.stem)
-    return list(found.items())
+            found.setdefault(Path(os.path.normpath(file)), below[0] if len(below) > 1 else "")
+    return list(found.items()), bad
+
+
+def load(path: Path) -> remarks.Doubts:
+    """A file with recomputed numbers; a ResultError for whatever cannot be read."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ResultError(f"{path}: not a file")
+        return remarks.recomputed(results.load(path))
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
+            ValueError) as error:  # what the checks of results.py have not thought of
+        raise ResultError(f"{path}: not a result file of the course ({error})") from None
 
 
 def gather(paths: Sequence[Path]) -> Gathered:
     """Reads files and folders of files. A ResultError if there are none at all."""
-    listed = files_in(paths)
-    if not listed:
+    listed, bad = files_in(paths)
+    if not listed and not bad:
         raise ResultError(f"no result files (*.json) in {', '.join(map(str, paths))}")
-    groups: Dict[Tuple[str, int], List[Entry]] = {}
-    bad = []
-    for path, name in listed:
+    groups: Dict[Tuple[str, int], List[Tuple[str, str, remarks.Doubts]]] = {}
+    for path, folder in listed:
         try:
-            file = results.load(path)
+            doubts = load(path)
         except ResultError as error:
             bad.append(str(error))
             continue
-        doubts = remarks.recomputed(file)
+        file = doubts.file
         key = (file.chapter, file.judged.number if file.judged else 0)
-        shown_name = one_line(file.label or name)
-        groups.setdefault(key, []).append(Entry(doubts.file, shown_name, doubts.remarks))
-    sections = tuple(Section(chapter, number or None, tuple(newest(entries)))
-                     for (chapter, number), entries in sorted(groups.items()))
+        groups.setdefault(key, []).append((folder, path.stem, doubts))
+    sections = tuple(Section(chapter, number or None, tuple(newest(named(files))))
+                     for (chapter, number), files in sorted(groups.items()))
     for section in sections:
         add_class_remarks(section.entries)
-    return Gathered(sections, tuple(bad), len(listed) - len(bad))
+    return Gathered(sections, tuple(map(one_line, bad)), sum(map(len, groups.values())))
+
+
+def named(files: Sequence[Tuple[str, str, remarks.Doubts]]) -> List[Entry]:
+    """Entries by label; without one by folder, and by file where a folder has several of them."""
+    alone = Counter(folder for folder, _, doubts in files if not doubts.file.label)
+    found = []
+    for folder, stem, doubts in files:
+        name = folder if folder and alone[folder] == 1 else "/".join(filter(None, (folder, stem)))
+        late = [Remark("date", "dated in the future, so other files count as newer")]
+        found.append(Entry(doubts.file, one_line(doubts.file.label or name),
+                           doubts.remarks + (late if doubts.file.in_future else [])))
+    return found
 
 
 def newest(entries: Sequence[Entry]) -> List[Entry]:
-    """Of the same name and GPU the last one measured, which counts the others."""
-    kept: Dict[Tuple, Entry] = {}
-    for entry in sorted(entries, key=lambda each: each.file.date):
-        key = (entry.name, entry.file.gpu.kind, entry.file.on_cpu)
-        entry.older = kept[key].older + 1 if key in kept else 0
-        kept[key] = entry
-    return list(kept.values())
+    """Of the same name and GPU one entry: of an exercise the file that was measured last; of a
+    chapter, for each study, the newest of those files that ran most of its rows. A run of one
+    version, or of one study, does not hide the whole run before it."""
+    groups: Dict[Tuple, List[Entry]] = {}
+    for entry in sorted(entries, key=lambda each: dated(each.file)):
+        groups.setdefault((entry.name, entry.file.gpu.kind, entry.file.on_cpu), []).append(entry)
+    return [merged(group) for group in groups.values()]
+
+
+def dated(file: ResultFile) -> str:
+    """The date to sort by; one in the future is no date."""
+    return "" if file.in_future else file.date
+
+
+def merged(group: Sequence[Entry]) -> Entry:
+    """One entry of files in the order of their dates."""
+    last = group[-1]
+    if last.file.judged or len(group) == 1:
+        last.older = len(group) - 1
+        return last
+    ran: Dict[str, List[Tuple[int, Entry]]] = {}
+    for entry in group:
+        counts = Counter(row.study for row in entry.file.rows
+                         if row.seconds or row.model or row.verified is not None)
+        for study, count in counts.items():
+            ran.setdefault(study, []).append((count, entry))
+    kept = {study: max(enumerate(found), key=lambda each: (each[1][0], each[0]))[1][1]
+            for study, found in ran.items()}
+    order = remarks.reference(last.file.chapter).studies
+    names = sorted(kept, key=lambda name: order.index(name) if name in order else len(order))
+    used = [entry for entry in group if any(each is entry for each in kept.values())] or [last]
+    file = dataclasses.replace(
+        used[-1].file, studies=tuple(kept[name].file.study(name) for name in names),
+        rows=tuple(row for name in names for row in kept[name].file.rows_of(name)),
+        interrupted=any(entry.file.interrupted for entry in used))
+    told = list(dict.fromkeys(remark for entry in used for remark in entry.remarks))
+    return Entry(file, last.name, told, len(group) - len(used))
 
 
 def add_class_remarks(entries: Sequence[Entry]) -> None:
@@ -118,16 +177,25 @@ def add_class_remarks(entries: Sequence[Entry]) -> None:
 
 
 class Names:
-    """What an entry is called in print: its name, or a number that its place gives it."""
+    """What an entry is called in print: its name, or a number that its place gives it. Where places
+    are equal, those with a number stand in an order that says nothing about the names."""
 
-    def __init__(self, anonymous: bool) -> None:
+    def __init__(self, anonymous: bool, sections: Sequence[Section] = ()) -> None:
         self.anonymous = anonymous
         self.numbers: Dict[str, str] = {}
+        entries = [entry for section in sections for entry in section.entries]
+        mixed = random.Random(repr([(entry.file.date, entry.file.rows) for entry in entries]))
+        self.keys = {name: mixed.random() for name in sorted({entry.name for entry in entries})}
 
     def of(self, entry: Entry) -> str:
         if not self.anonymous:
             return entry.name
         return self.numbers.setdefault(entry.name, f"student {len(self.numbers) + 1:02}")
+
+    def sorted(self, entries: Iterable[Entry]) -> List[Entry]:
+        if not self.anonymous:
+            return sorted(entries, key=lambda entry: entry.name)
+        return sorted(entries, key=lambda entry: self.keys.get(entry.name, 0))
 
     def text(self, remark: Remark, section: Section) -> str:
         """A remark's sentence, with the names of others as they are printed."""

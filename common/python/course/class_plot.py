@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -18,6 +19,8 @@ LETTERS = 16                  # points; 1/34 of the height of the picture, lines
 DOT = 11                      # points
 TOP = 110.0                   # % where the axis ends; what lies beyond has a number at its edge
 GROUPS = 6                    # GPUs with a look of their own
+LAYERS = 16                   # in which groups take turns, so that none covers another
+LONGEST = 34                  # letters of a version's name
 Group = Tuple[str, List[Place]]
 
 
@@ -25,7 +28,13 @@ def short(heading: str, count: int) -> str:
     """A GPU in a legend: 'H200, 140 GiB, SM at 1980 MHz (6)'."""
     parts = [part for part in heading.replace("NVIDIA ", "").replace("GeForce ", "").split(", ")
              if not part.endswith("GB/s")]
-    return f"{', '.join(parts)} ({count})"
+    return f"{cut(', '.join(parts), 50)} ({count})"
+
+
+def cut(text: str, most: int) -> str:
+    """A name as the picture has room for it."""
+    plain = text.replace("$", "\\$")  # no formula
+    return plain if len(plain) <= most else plain[:most - 2].rstrip("\\") + ".."
 
 
 def versions_of(groups: Sequence[Group]) -> List[str]:
@@ -52,9 +61,11 @@ def swarm(values: Sequence[float], width: float, levels: int) -> List[float]:
         while stop < len(order) and values[order[stop]] - values[order[start]] < width:
             stop += 1
         count = stop - start
+        places = list(range(count))
+        random.Random(start).shuffle(places)  # rising with the value they would look like a trend
         step = min(2.0 / max(levels - 1, 1), 2.0 / max(count - 1, 1))
         for k in range(start, stop):
-            heights[order[k]] = step * ((k - start) - (count - 1) / 2)
+            heights[order[k]] = step * (places[k - start] - (count - 1) / 2)
         start = stop
     return heights
 
@@ -79,20 +90,22 @@ def picture(title: str, groups: Sequence[Group]) -> Any:
     known = legend_groups(groups)
     legend_rows = (len(known) + 1) // 2
     bottom = (0.95 + 0.36 * legend_rows) / HEIGHT
-    left = (0.35 + 0.135 * max(map(len, versions))) / WIDTH
+    labels = [cut(version, LONGEST) for version in versions]
+    left = (0.35 + 0.135 * max(map(len, labels))) / WIDTH
     figure.subplots_adjust(left=left, right=1 - 1.25 / WIDTH, top=1 - 1.1 / HEIGHT, bottom=bottom)
     row_points = 72 * HEIGHT * (1 - 1.1 / HEIGHT - bottom) / len(versions)
     dot = min(DOT, 0.4 * row_points)
     levels = max(1, int(0.85 * row_points / dot))
     count = draw_dots(axes, versions, known, dot, levels)
     axes.set(ylim=(len(versions) - 0.4, -0.6), yticks=range(len(versions)))
-    axes.set_yticklabels(versions, fontsize=min(LETTERS, 0.75 * row_points))
+    axes.set_yticklabels(labels, fontsize=min(LETTERS, 0.75 * row_points))
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("% of what the own machine can do")
     axes.grid(axis="x", color="#cccccc", linewidth=1)
     for y in range(len(versions) - 1):
         axes.axhline(y + 0.5, color="#eeeeee", linewidth=1, zorder=0)
-    figure.text(0.35 / WIDTH, 1 - 0.55 / HEIGHT, f"{title}: {count} students", fontsize=24,
+    students = f"{count} student{'' if count == 1 else 's'}"
+    figure.text(0.35 / WIDTH, 1 - 0.55 / HEIGHT, f"{cut(title, 60)}: {students}", fontsize=24,
                 weight="bold")
     axes.annotate("median", (1.015, 1), (0, 6), xycoords="axes fraction",
                   textcoords="offset points", fontsize=LETTERS - 2, color=plots.GREY)
@@ -130,11 +143,17 @@ def draw_dots(axes: Any, versions: Sequence[str], groups: Sequence[Group], dot: 
             axes.annotate(", ".join(f"{value:.0f} %" for value in sorted(far)[:3]), (TOP, y),
                           (-dot - 2, 0), textcoords="offset points", ha="right", va="center",
                           fontsize=min(LETTERS - 2, 1.5 * dot), style="italic")
+    mixed = random.Random(0)
     for index, (heading, group) in enumerate(groups):
-        xs, ys = found.get(index, ([], []))
-        axes.plot(xs, ys, linestyle="none", marker=plots.MARKERS[index % 7], markersize=dot,
-                  color=plots.COLOURS[index % 5], markeredgecolor="white", markeredgewidth=0.8,
-                  alpha=0.85, zorder=3, label=short(heading, len(group)))
+        dots = list(zip(*found.get(index, ([], []))))
+        mixed.shuffle(dots)
+        for layer in range(LAYERS):
+            some = dots[layer::LAYERS]
+            axes.plot([x for x, _ in some], [y for _, y in some], linestyle="none",
+                      marker=plots.MARKERS[index % 7], markersize=dot,
+                      color=plots.COLOURS[index % 5], markeredgecolor="white", markeredgewidth=0.8,
+                      alpha=0.85, zorder=3 + layer / LAYERS,
+                      label=short(heading, len(group)) if layer == 0 else None)
     return len(everybody)
 
 

@@ -11,21 +11,23 @@ import csv
 import io
 import statistics
 import textwrap
+from collections import Counter
 from dataclasses import dataclass
-from typing import Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
-from . import class_counts, exercise_table, intervals, remarks, results, tables
+from . import as_cell, class_counts, exercise_table, intervals, remarks, results, tables
 from .class_files import Entry, Gathered, Names, Section
 from .remarks import Remark
 from .results import ResultFile, Row
 from .tables import Table
 
 WIDTH = 80
+LONGEST_REMARKS = 10000  # characters
 HEADINGS = ["student", "best version", "% limit", "+-", "x first", "check", "flags"]
 WORDS = ("student", "best version", "version", "flags", "verdict", "findings", "right")
 COLUMNS = ["chapter", "study", "student", "gpu", "memory_gib", "pins_gbs", "clock_mhz", "best",
            "rate", "unit", "of_limit", "half_interval", "first", "x_first", "right", "checked",
-           "flags", "remarks"]
+           "flags", "remarks", "place", "findings", "usual_counts"]
 SHORT = {"debug_build": "Debug", "display_timeout": "display", "few_samples": "few",
          "anchors_moved": "moved", "slow_edges": "driver", "on_battery": "battery",
          "l2_resident": "L2"}
@@ -79,9 +81,18 @@ class Place:
 
 
 def study_of(section: Section, study: Optional[str]) -> str:
-    """The study asked for, else the first one of the chapter."""
-    names = [each.name for entry in section.entries for each in entry.file.studies]
-    return study or (names[0] if names else "")
+    """The study asked for; else the one that comes first in most files, by the course's order."""
+    if study:
+        return study
+    order = remarks.reference(section.chapter).studies
+    firsts = []
+    for entry in section.entries:
+        names = [name for name in order if entry.file.rows_of(name)] or [
+            each.name for each in entry.file.studies]
+        firsts += names[:1]
+    counts = Counter(firsts)
+    return max(sorted(counts, key=lambda name: order.index(name) if name in order else len(order)),
+               key=lambda name: counts[name], default="")
 
 
 def first_version(files: Sequence[ResultFile], study: str) -> str:
@@ -119,8 +130,8 @@ def groups_of(places: Sequence[Place]) -> List[Tuple[str, List[Place]]]:
     found = []
     for (name, memory, pins), members in sorted(kinds.items()):
         for cluster in remarks.clusters([place.clock for place in members]):
-            group = sorted((members[k] for k in cluster),
-                           key=lambda place: (-(place.share or 0), place.entry.name))
+            group = sorted((members[k] for k in sorted(cluster)),
+                           key=lambda place: -(place.share or 0))
             clock = statistics.median(place.clock for place in group)
             parts = [name, f"{memory} GiB" if memory else "", f"{pins} GB/s" if pins else "",
                      f"SM at {clock:.0f} MHz" if clock else ""]
@@ -186,19 +197,24 @@ class ClassTable:
                  markdown: bool = False) -> None:
         gathered.only(study)
         self.gathered, self.study, self.markdown = gathered, study, markdown
-        self.names = Names(anonymous)
+        self.names = Names(anonymous, gathered.sections if anonymous else ())
         for section in gathered.sections if anonymous else ():
-            for _, group in self.shown(section)[2]:
-                for place in group:
-                    self.names.of(place.entry)
-            for entry in section.entries:
+            for entry in self.in_order(section):
                 self.names.of(entry)
 
     # What a section shows
 
+    def in_order(self, section: Section) -> List[Entry]:
+        """Everybody as the section's tables list them."""
+        if section.exercise is not None:
+            return [each.entry for cpu in (False, True) for each in exercise_table.standings(
+                self.names.sorted(section.on(cpu)), cpu)]
+        timed = [place.entry for _, group in self.shown(section)[2] for place in group]
+        return timed + self.names.sorted(section.on(cpu=True))
+
     def shown(self, section: Section) -> Tuple[str, str, List[Tuple[str, List[Place]]]]:
         """The study, the version that it is compared with, and the groups of those with a GPU."""
-        entries = section.on(cpu=False)
+        entries = self.names.sorted(section.on(cpu=False))
         study = study_of(section, self.study)
         first = first_version([entry.file for entry in entries], study)
         return study, first, groups_of([place_of(entry, study, first) for entry in entries])
@@ -210,11 +226,12 @@ class ClassTable:
         rows = [[line_of(place, self.names) for place in group] for _, group in groups]
         out = [self.title(f"{section.chapter}, {study}"), "",
                *self.paragraph("Best version of each, in % of what its own machine can do; +-: "
-                               "95 % interval of its median; x first: over "
+                               "95 % interval of its median in this run; x first: over "
                                f"{first or 'nothing'} in the same file.")]
         if self.markdown:
             for (heading, _), part in zip(groups, rows):
-                out += ["", f"**{heading}**", "", tables.to_markdown((HEADINGS, part))]
+                out += ["", f"**{tables.for_markdown(heading)}**", "",
+                        *self.table((HEADINGS, part), (12, 14))]
             return out
         widths = widths_of([HEADINGS] + [line for part in rows for line in part],
                            (12, 14, 0, 0, 0, 0, 8))
@@ -233,18 +250,18 @@ class ClassTable:
         return lines + self.remark_lines(section)
 
     def board(self, section: Section, title: str, cpu: bool) -> List[str]:
-        entries = section.on(cpu)
+        entries = self.names.sorted(section.on(cpu))
         if not entries:
             return []
         table, note, reasons = exercise_table.board(entries, self.names, cpu)
         where = "counted on the CPU" if cpu else "timed on a GPU"
         lines = [line for reason in reasons for line in self.item(reason)]
         return [self.title(f"{title}, {where}"), "", *self.table(table, (6, 12)), "",
-                *self.paragraph(note), *(["", "Not yet:", *([""] if self.markdown else [])]
+                *self.paragraph(note), *(["", "Why:", *([""] if self.markdown else [])]
                                          if lines else []), *lines]
 
     def counted(self, section: Section) -> List[str]:
-        entries = section.on(cpu=True)
+        entries = self.names.sorted(section.on(cpu=True))
         if not entries:
             return []
         found = class_counts.table(entries, self.names, self.study)
@@ -252,7 +269,8 @@ class ClassTable:
         if found.versions:
             out += [*self.table((class_counts.VERSIONS, found.versions), (12, 4)), "",
                     *self.paragraph(class_counts.NOTE), ""]
-        out += self.table((class_counts.HEADINGS, found.rows), (12, 8))
+        out += self.table((class_counts.HEADINGS, [list(each.cells) for each in found.students]),
+                          (12, 8))
         if found.differing:
             out += ["", "Counts that differ:", *([""] if self.markdown else []),
                     *self.table((class_counts.DIFFERING, found.differing), (12, 14))]
@@ -284,19 +302,20 @@ class ClassTable:
     # Text and Markdown
 
     def title(self, text: str) -> str:
-        return f"### {text}" if self.markdown else text
+        return f"### {tables.for_markdown(text)}" if self.markdown else text
 
     def paragraph(self, text: str) -> List[str]:
-        return [text] if self.markdown else textwrap.wrap(text, WIDTH)
+        return [tables.for_markdown(text)] if self.markdown else textwrap.wrap(text, WIDTH)
 
     def item(self, text: str) -> List[str]:
-        return [f"- {text}"] if self.markdown else textwrap.wrap(
+        return [f"- {tables.for_markdown(text)}"] if self.markdown else textwrap.wrap(
             text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
     def table(self, table: Table, least: Tuple[int, int]) -> List[str]:
         """A table in 80 columns: the last column gives way, then the second, then the first."""
         if self.markdown:
-            return [tables.to_markdown(table)]
+            return [tables.to_markdown((table[0], [list(map(tables.for_markdown, row))
+                                                   for row in table[1]]))]
         rows = [table[0]] + table[1]
         widths = widths_of(rows, (least[0], least[1]) + (8,) * (len(table[0]) - 2))
         return fitted(rows, widths, table[0])
@@ -315,34 +334,50 @@ class ClassTable:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(COLUMNS)
+        for row in self.csv_rows():
+            values = (row.get(column, "") for column in COLUMNS)
+            writer.writerow(as_cell(value, LONGEST_REMARKS) if isinstance(value, str) else value
+                            for value in values)
+        return out.getvalue()
+
+    def csv_rows(self) -> Iterator[Dict[str, object]]:
         for section in self.gathered.sections:
             if section.exercise is not None:
                 continue
             study, first, groups = self.shown(section)
             for _, group in groups:
                 for place in group:
-                    writer.writerow(self.csv_row(section, study, first, place))
-            for entry in section.on(cpu=True):
-                writer.writerow(self.csv_row(section, study, first, place_of(entry, study, first)))
-        for row in exercise_table.csv_rows(self.gathered.sections, self.names, COLUMNS):
-            writer.writerow(row)
-        return out.getvalue()
+                    yield self.csv_row(section, study, first, place)
+            on_cpu = self.names.sorted(section.on(cpu=True))
+            for entry, counted in zip(on_cpu, class_counts.table(
+                    on_cpu, self.names, self.study).students):
+                place = place_of(entry, study, first)
+                yield {**self.csv_row(section, study, first, place), "right": counted.right,
+                       "checked": counted.ran, "findings": counted.findings,
+                       "usual_counts": counted.usual}
+        yield from exercise_table.csv_rows(self.gathered.sections, self.names)
 
-    def csv_row(self, section: Section, study: str, first: str, place: Place) -> List[object]:
+    def csv_row(self, section: Section, study: str, first: str,
+                place: Place) -> Dict[str, object]:
         entry, best, gpu = place.entry, place.best, place.entry.file.gpu
         told = [f"{remark.kind}: {self.names.text(remark, section)}"
                 + (f" ({remark.where})" if remark.rows else "")
                 for remark in entry.remarks + remarks.of_file(entry.file, place.rows)]
-        ran = place.checked
 
         def digits(value: Optional[float], format_: str) -> str:
             return "" if value is None else format(value, format_)
-        return [section.chapter, study, self.names.of(entry), gpu.name, gpu.kind[1] or "",
-                gpu.kind[2] or "", f"{place.clock:.0f}" if place.clock else "",
-                best.version if best else "", digits(best.rate if best else None, ".6g"),
-                best.unit if best else "", digits(place.share, ".4f"), digits(place.sure, ".4f"),
-                first, digits(place.over_first, ".4f"), sum(row.verified is True for row in ran),
-                len(ran), " ".join(remarks.flags_of(entry.file, place.rows)), "; ".join(told)]
+        return {
+            "chapter": section.chapter, "study": study, "student": self.names.of(entry),
+            "gpu": gpu.name, "memory_gib": gpu.kind[1] or "", "pins_gbs": gpu.kind[2] or "",
+            "clock_mhz": f"{place.clock:.0f}" if place.clock else "",
+            "best": best.version if best else "", "unit": best.unit if best else "",
+            "rate": digits(best.rate if best else None, ".6g"),
+            "of_limit": digits(place.share, ".4f"), "half_interval": digits(place.sure, ".4f"),
+            "first": first, "x_first": digits(place.over_first, ".4f"),
+            "right": sum(row.verified is True for row in place.checked),
+            "checked": len(place.checked),
+            "flags": " ".join(remarks.flags_of(entry.file, place.rows)),
+            "remarks": "; ".join(told)}
 
     def sections_with_times(self) -> Iterable[Tuple[str, List[Tuple[str, List[Place]]]]]:
         """For the picture: a title and groups for each chapter that somebody timed."""

@@ -250,6 +250,8 @@ class Comparison:
                            for study, base in self.bases.items() if base != self.base)
         text = (f"ratios: rate over that of {self.letters[self.base]}"
                 f"{f' ({others})' if others else ''} on the same GPU")
+        if any(self.verdict(line, k) for line in self.lines for k in range(len(self.files))):
+            text += "\nverdicts are about these runs: another run may differ by more than its noise"
         return text + ("" if self.one_gpu else
                        "\n%: of the file's own limit; no verdict between different GPUs")
 
@@ -271,7 +273,8 @@ class Comparison:
     def text(self, markdown: bool = False) -> str:
         render = tables.to_markdown if markdown else tables.to_text
         bullet, title = ("- ", "### ") if markdown else ("  ", "")
-        out = [f"{bullet}{letter}  {self.describe(k)}" for k, letter in enumerate(self.letters)]
+        said = tables.for_markdown if markdown else str
+        out = [f"{bullet}{letter}  {said(self.describe(k))}" for k, letter in enumerate(self.letters)]
         differing = self.environment()
         out += ["", "environments differ:" if differing else "environments: the same", ""]
         if differing and markdown:

@@ -2,20 +2,23 @@
 
 On a GPU the order is that of the ratio to the course's version in the same run, which is fair
 between machines. Places are shared as long as the 95 % intervals of the ratios overlap with that
-of the first of the place: noise decides nothing. On the CPU those that pass come first; then the
-fewer sectors, wavefronts and barriers per request.
+of the first of the place: noise decides nothing, and who has too few samples for an interval has no
+place. On the CPU those that pass come first; then the fewer sectors and wavefronts per request.
 """
 
 from __future__ import annotations
 
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
+import statistics
+from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from . import counts, intervals, results, tables
+from . import class_counts, counts, intervals, results, tables
 from .class_files import Entry, Names, Section
-from .results import Row
+from .results import Judged, Row
 from .tables import Table
 
 TIMED = ["place", "student", "verdict", "ratio", "95 % interval", "% limit"]
+ENOUGH_FOR_USUAL = 3  # files
+SLOW_BASE = 0.75      # of the usual share of the limit: slower than noise makes it
 COUNTED = ["place", "student", "verdict", *(name for name, _, _ in counts.ACCESSES), "lanes"]
 
 
@@ -27,74 +30,109 @@ class Standing(NamedTuple):
     compared: Optional[Row]  # the course's, of the same file
     ratio: Optional[float]
     interval: Optional[Tuple[float, float]]
+    asked: Optional[float]   # the ratio that most files ask for
+    base: str                # what is odd about the row that it is compared with
+
+    @property
+    def judged(self) -> Judged:
+        assert self.entry.file.judged
+        return self.entry.file.judged
+
+    @property
+    def doubt(self) -> str:
+        """Why a verdict that is not "not yet" does not follow from the file; usually empty."""
+        judged, model = self.judged, self.row.model if self.row else None
+        if judged.verdict == "not yet":
+            return ""
+        if judged.asked_ratio and self.asked and judged.asked_ratio != self.asked:
+            return f"asks for {judged.asked_ratio:.2f}x, others for {self.asked:.2f}x"
+        if self.row is not None and self.row.verified is False:
+            return "its row says that the result is wrong"
+        if self.entry.file.on_cpu:
+            return "" if model else "its file has no counts"
+        if judged.verdict == "right" or not judged.compared:
+            return ""
+        if self.ratio is None:
+            return f"its file has no times of it and of {judged.compared}"
+        slow = self.ratio < (judged.asked_ratio or 0) * (1 - results.ROUNDING)
+        return f"it reaches {self.ratio:.2f}x only" if slow else ""
 
     @property
     def verdict(self) -> str:
-        """As written; a pass whose own samples say otherwise is doubted in print."""
-        judged = self.entry.file.judged
-        assert judged
-        slow = (judged.verdict == "passed" and judged.asked_ratio and self.ratio is not None
-                and self.ratio < judged.asked_ratio * (1 - results.ROUNDING))
-        wrong = judged.verdict != "not yet" and self.row is not None and self.row.verified is False
-        return "see why" if slow or wrong else judged.verdict
+        """As written; what does not follow from the file is doubted in print."""
+        return "see why" if self.doubt else self.judged.verdict
 
     @property
     def reason(self) -> str:
-        judged = self.entry.file.judged
-        assert judged
-        if self.verdict == "see why":
-            return "the verdict does not follow from the row: run it again"
-        return judged.reason
+        doubt = f"the verdict does not follow: {self.doubt}; run it again" if self.doubt else ""
+        return "; ".join(filter(None, (doubt or self.judged.reason, self.base)))
 
 
-def standing(entry: Entry) -> Standing:
-    rows = entry.file.rows
-    row = next((row for row in rows if row.role == "exercise"), None)
-    other = next((row for row in rows if row.role != "exercise"), None)
+def standings(entries: Sequence[Entry], cpu: bool) -> List[Standing]:
+    """The submissions of one exercise, the best first."""
+    ratios = [entry.file.judged.asked_ratio for entry in entries
+              if entry.file.judged and entry.file.judged.asked_ratio]
+    asked = max(statistics.multimode(ratios), default=None)
+    shares = [row.of_limit for row in map(compared_row, entries) if row and row.of_limit]
+    usual = statistics.median(shares) if len(shares) >= ENOUGH_FOR_USUAL else None
+    return sorted((standing(entry, asked, usual) for entry in entries),
+                  key=lambda each: rank_key(each, cpu))
+
+
+def compared_row(entry: Entry) -> Optional[Row]:
+    return next((row for row in entry.file.rows if row.role != "exercise"), None)
+
+
+def standing(entry: Entry, asked: Optional[float], usual: Optional[float]) -> Standing:
+    row = next((row for row in entry.file.rows if row.role == "exercise"), None)
+    other = compared_row(entry)
     interval = (intervals.of_ratio(other.seconds, row.seconds)
                 if row and other and not (row.words or other.words) else None)
-    return Standing(entry, row, other, results.rate_ratio(row, other), interval)
+    share, base = other.of_limit if other else None, ""
+    if other and share and usual and share < SLOW_BASE * usual:
+        base = (f"{other.version} reaches {100 * share:.0f} % of its limit beside it, in other "
+                f"files {100 * usual:.0f} %")
+    return Standing(entry, row, other, results.rate_ratio(row, other), interval, asked, base)
 
 
 def rank_key(each: Standing, cpu: bool) -> Tuple:
     order = {"passed": 0, "right": 1, "see why": 2, "not yet": 3}[each.verdict]
     if not cpu:
-        return order, -(each.ratio or 0)
+        return order, each.interval is None, -(each.ratio or 0)
     model = each.row.model if each.row else None
     return order, sum(value or 0 for value in counts.per_request(model or {}))
 
 
 def places(ordered: Sequence[Standing], cpu: bool) -> List[str]:
-    """'1', '2', '2': equal numbers where the difference may be noise; '-' if it did not pass."""
+    """'1', '2', '2': equal numbers where the difference may be noise; '?' where nothing tells, '-'
+    if it did not pass."""
     found: List[str] = []
     leader: Optional[Standing] = None
     for index, each in enumerate(ordered):
         if each.verdict not in ("passed", "right"):
             found.append("-")
-            continue
-        if leader is not None and found[-1] != "-" and alike(leader, each, cpu):
+        elif not cpu and each.ratio is not None and each.interval is None:
+            found.append("?")
+        elif leader is not None and alike(leader, each, cpu):
             found.append(found[-1])
-            continue
-        leader = each
-        found.append(str(index + 1))
+        else:
+            leader = each
+            found.append(str(index + 1))
     return found
 
 
 def alike(leader: Standing, each: Standing, cpu: bool) -> bool:
     if cpu:
         return rank_key(leader, True) == rank_key(each, True)
-    if leader.verdict != each.verdict:
-        return False
-    if leader.interval is None or each.interval is None:  # too few samples to tell
-        return True
+    if leader.verdict != each.verdict or leader.interval is None or each.interval is None:
+        return leader.verdict == each.verdict and leader.interval == each.interval
     return each.interval[1] >= leader.interval[0]
 
 
 def board(entries: Sequence[Entry], names: Names, cpu: bool) -> Tuple[Table, str, List[str]]:
     """The table, the sentence below it, and for each that did not pass why."""
-    ordered = sorted(map(standing, entries), key=lambda each: rank_key(each, cpu))
-    judged = ordered[0].entry.file.judged
-    assert judged
+    ordered = standings(entries, cpu)
+    judged = ordered[0].judged
     lines = [line_of(place, each, names, cpu) for place, each in zip(places(ordered, cpu), ordered)]
     reasons = [f"{names.of(each.entry)}: {each.reason}" for each in ordered if each.reason]
     if cpu:
@@ -104,9 +142,9 @@ def board(entries: Sequence[Entry], names: Names, cpu: bool) -> Tuple[Table, str
             lines.append(["", own.version, "the course's", *counts.cells(counts.per_request(
                 own.model or {})), counts.lanes_cell(own.model or {})])
         return (list(COUNTED), lines), counts.NOTE, reasons
-    asked = f", and {judged.asked_ratio:.2f}x is asked for" if judged.asked_ratio else ""
+    asked = f", and {ordered[0].asked:.2f}x is asked for" if ordered[0].asked else ""
     note = (f"ratio: the rate over that of {judged.compared} in the same run{asked}. Who shares a "
-            "place differs by no more than the noise.")
+            "place differs by no more than the noise of these runs.")
     return (list(TIMED), lines), note, reasons
 
 
@@ -121,23 +159,30 @@ def line_of(place: str, each: Standing, names: Names, cpu: bool) -> List[str]:
     return head + [tables.ratio_text(each.ratio), low_high if each.ratio else "-", share]
 
 
-def csv_rows(sections: Iterable[Section], names: Names,
-             columns: Sequence[str]) -> Iterable[List[object]]:
+def csv_rows(sections: Iterable[Section], names: Names) -> Iterable[Dict[str, object]]:
     """The exercises' rows under the columns of a class: best is the verdict, first the version that
     it was compared with."""
     for section in sections:
-        for each in map(standing, section.entries if section.exercise is not None else ()):
-            judged, row = each.entry.file.judged, each.row
-            assert judged
-            known = {
-                "chapter": section.chapter, "study": f"exercise_{section.exercise}",
-                "student": names.of(each.entry), "gpu": each.entry.file.gpu.name,
-                "memory_gib": each.entry.file.gpu.kind[1] or "",
-                "pins_gbs": each.entry.file.gpu.kind[2] or "", "best": each.verdict,
-                "rate": f"{row.rate:.6g}" if row and row.rate else "",
-                "unit": row.unit if row else "", "first": judged.compared,
-                "x_first": f"{each.ratio:.4f}" if each.ratio else "",
-                "right": int(judged.verdict != "not yet"), "checked": 1,
-                "remarks": "; ".join(filter(None, [each.reason] + [
-                    names.text(remark, section) for remark in each.entry.remarks]))}
-            yield [known.get(column, "") for column in columns]
+        for cpu in (False, True) if section.exercise is not None else ():
+            ordered = standings(names.sorted(section.on(cpu)), cpu)
+            for place, each in zip(places(ordered, cpu), ordered):
+                yield csv_cells(section, place, each, names)
+
+
+def csv_cells(section: Section, place: str, each: Standing, names: Names) -> Dict[str, object]:
+    judged, row, file = each.judged, each.row, each.entry.file
+
+    def text(value: Optional[float], form: str) -> str:
+        return "" if value is None else format(value, form)
+    sure = each.interval and (each.interval[1] - each.interval[0]) / 2
+    remarked = [each.reason] + [names.text(remark, section) for remark in each.entry.remarks]
+    return {
+        "chapter": section.chapter, "study": f"exercise_{section.exercise}",
+        "student": names.of(each.entry), "gpu": file.gpu.name,
+        "memory_gib": file.gpu.kind[1] or "", "pins_gbs": file.gpu.kind[2] or "",
+        "best": each.verdict, "rate": text(row.rate if row else None, ".6g"),
+        "unit": row.unit if row else "", "of_limit": text(row.of_limit if row else None, ".4f"),
+        "half_interval": text(sure, ".4f"), "first": judged.compared,
+        "x_first": text(each.ratio, ".4f"), "right": int(each.verdict in ("passed", "right")),
+        "checked": 1, "place": "" if place == "-" else place, "remarks": "; ".join(filter(None, remarked)),
+        "findings": class_counts.findings_text(file.rows) if file.on_cpu else ""}

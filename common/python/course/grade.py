@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from . import BUILD, ROOT, Problem, build, chapters, code, one_line, say, shown, submissions
+from . import BUILD, ROOT, Problem, as_cell, build, chapters, code, say, shown, submissions
 from .build import Choice
 from .chapters import Chapter
 from .one_file import FOUND
@@ -45,7 +45,6 @@ BUILT_BYTES = 2**28   # of a file that a compiler writes
 # (without it number 1 may be another one), and how an MPS server is reached.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "LANG", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
              "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE")
-LONGEST = 200         # letters of a reason
 COLUMNS = ["label", "verdict", "reason", "note", "ratio", "asked_ratio", "compared", "seconds",
            "file"]
 
@@ -71,12 +70,6 @@ class Grade(NamedTuple):
                 "" if ratio is None else f"{ratio:.4f}", judged.get("asked_ratio") or "",
                 judged.get("compared") or "", f"{self.seconds:.1f}",
                 as_cell(self.submission.file.name)]
-
-
-def as_cell(text: str) -> str:
-    """Somebody's text for one cell of a table: in one line, no formula, and not endless."""
-    line = one_line(text)[:LONGEST]
-    return f"'{line}" if line[:1] in tuple("=+-@") else line
 
 
 # Building

@@ -1,8 +1,9 @@
 """Guess sheets: one printable page per chapter, to be filled in before anything runs.
 
 What is asked comes from the chapter itself: its versions and what each does, the questions of the
-quiz without their answers, and in a chapter of programs what the lesson asks to predict. No result
-is on it: questions that quote a measured number are left out.
+quiz without their answers, and what the lesson asks to predict. No result is on it: questions that
+quote a measured number, or several decimal figures, are left out. A sheet lies alone on a desk, so
+each question has to say what it is about.
 """
 
 from __future__ import annotations
@@ -15,22 +16,36 @@ from typing import List, NamedTuple, Optional, Tuple
 from . import Problem, results
 from .chapters import Chapter
 
-LINES = 64  # of a page of A4 in this layout; a question takes its own lines and one to write on
-WIDTH = 100  # characters of a line
+# In millimetres, of a page of A4 in this layout. Estimates: the browser shares out what remains.
+PAGE = 268.0
+AROUND = 31.0   # heading, names, what to do, footer
+TABLE = 27.0    # its head, and the heading of the questions
+ROW = 6.2
+CELLS = 52      # characters of two cells side by side, beyond which the longest ones wrap
+TEXT = 4.55     # a line of print
+WIDTH = 98      # and its characters
+RULED = 5.4     # a line to write on: so low it may get
+WIDE = 6.8      # and so high it should be
+MOST_RULED = 4  # of one question
 
 STYLE = """
 @page { size: A4; margin: 13mm 14mm; }
+* { box-sizing: border-box; }
 body { font: 9.5pt/1.35 "DejaVu Sans", Arial, sans-serif; color: #000; margin: 0 auto;
-       max-width: 182mm; }
+       max-width: 182mm; height: 269mm; display: flex; flex-direction: column; }
 h1 { font-size: 15pt; margin: 0 0 2mm; } h2 { font-size: 11pt; margin: 4mm 0 1mm; }
 p { margin: 0 0 1.5mm; } .who { margin: 0 0 3mm; }
 table { border-collapse: collapse; width: 100%; }
-th, td { border: 0.3mm solid #888; padding: 0.7mm 1.5mm; text-align: left; height: 4.6mm; }
+th, td { border: 0.3mm solid #888; padding: 0.7mm 1.5mm; text-align: left; height: 6mm; }
 th { background: #eee; font-weight: bold; font-size: 8.5pt; }
 td.own { width: 14mm; } td.why { width: 30mm; }
-li { margin: 0 0 0.6mm; padding-bottom: 4.8mm; border-bottom: 0.2mm solid #bbb; }
-ol { margin: 0; padding-left: 6mm; } code { font-family: "DejaVu Sans Mono", monospace;
-     font-size: 8.5pt; }
+ol { margin: 0; padding: 0 0 0 7mm; flex: 1; display: flex; flex-direction: column;
+     counter-reset: question; list-style: none; }
+li { margin: 0 0 1.2mm; position: relative; display: flex; flex-direction: column; }
+li::before { counter-increment: question; content: counter(question) "."; position: absolute;
+             left: -7mm; width: 5.5mm; text-align: right; }
+li i { flex: 1 1 4.8mm; max-height: 10mm; border-bottom: 0.2mm solid #bbb; }
+code { font-family: "DejaVu Sans Mono", monospace; font-size: 8.5pt; }
 footer { margin-top: 3mm; font-size: 8pt; color: #444; }
 """
 
@@ -42,64 +57,121 @@ class Sheet(NamedTuple):
     versions: List[Tuple[str, str]]  # its number and name, and what it does
     unit: str
     questions: List[str]             # HTML
+    ruled: List[int]                 # the lines to write on, of each question
 
 
 def inline(text: str) -> str:
-    """A piece of a lesson as HTML: code, bold, links without their targets."""
+    """A piece of a lesson as HTML: code, emphasis, links without their targets."""
     text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
     text = html.escape(html.unescape(re.sub(r"</?code>", "`", " ".join(text.split()))), quote=False)
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
-    return re.sub(r"\*\*?([^*]+)\*\*?", r"<b>\1</b>", text).strip()
+    pieces = re.split(r"`([^`]+)`", text)
+    pieces[1::2] = [f"<code>{piece}</code>" for piece in pieces[1::2]]
+    # A star before or after a space multiplies: "a * b". In code all of them do.
+    for stars, tag in ((r"\*\*", "b"), (r"\*", "em")):
+        between = rf"{stars}(?=[^\s*])([^*]*[^\s*]){stars}"
+        pieces[::2] = [re.sub(between, rf"<{tag}>\1</{tag}>", piece) for piece in pieces[::2]]
+    return "".join(pieces).strip()
 
 
 def quotes_a_result(text: str) -> bool:
-    return bool(re.search(r"<!-- (value|limiter|results|table)\b", text))
+    """Two decimal figures are an account, so they answer the question that they stand in."""
+    return (bool(re.search(r"<!-- (value|limiter|results|table)\b", text))
+            or len(re.findall(r"\b\d+\.\d", text)) >= 2)
 
 
-def questions_of(lesson: str) -> List[str]:
-    """The quiz's questions; where a lesson has `**Predict.**` paragraphs, those first."""
-    asked = re.findall(r"^\*\*Predict\.?\*\*(.*?)(?:\n\n|\Z)", lesson, re.M | re.S)
-    quiz = lesson.partition("## Predict, then open")[2].partition("\n## ")[0]
-    asked += re.findall(r"<summary>(.*?)</summary>", quiz, re.S)
-    found = [inline(text.lstrip(" ,.")) for text in asked if not quotes_a_result(text)]
-    return [text[:1].upper() + text[1:] for text in found if text]
+def tidy(text: str) -> str:
+    """A question without a number of its own. The sheet counts; names of variables stay small."""
+    text = re.sub(r"^\d+\.\s+", "", inline(text.lstrip(" ,.")))
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]{2,}\b(?! =)", text) else text
+
+
+def kept(found: List[str]) -> List[str]:
+    return [text for text in (tidy(text) for text in found if not quotes_a_result(text))
+            if "?" in text]
+
+
+def predictions(lesson: str) -> List[str]:
+    """Its paragraphs `**Predict.**`."""
+    return kept(re.findall(r"^\*\*Predict\.?\*\*(.*?)(?:\n\n|\Z)", lesson, re.M | re.S))
+
+
+def quiz(lesson: str) -> List[str]:
+    """The questions above folded answers."""
+    return kept(re.findall(r"<summary>(.*?)</summary>", lesson, re.S))
+
+
+def questions_of(chapter: Chapter) -> List[str]:
+    """First what the lesson asks to predict, and its quiz; then what is asked beside it."""
+    lesson = (chapter.path / "README.md").read_text(encoding="utf-8")
+    asked = predictions(lesson)
+    asked += quiz(lesson.partition("## Predict, then open")[2].partition("\n## ")[0])
+    if (chapter.path / "more.md").exists():  # the quiz goes on anywhere there
+        more = (chapter.path / "more.md").read_text(encoding="utf-8")
+        asked += quiz(more) + predictions(more)
+    return asked
 
 
 def versions_of(chapter: Chapter) -> Tuple[List[Tuple[str, str]], str]:
-    """Numbers, names and titles of all versions, from the record, which is not looked at further."""
+    """Numbers, names and titles of all versions, from the record, which is not looked at further.
+
+    A version has a file of its own name. What is measured beside them (a copy, zeros) has none."""
     record = chapter.recorded()
     if not record:
         return [], ""
     rows = [row for row in results.load(record).rows if row.role in ("version", "limit")
-            and re.match(r"\d\d_", row.version)]
+            and re.match(r"\d\d_", row.version)
+            and (chapter.path / f"{row.version}.cu").exists()]
     first = [row for row in rows if row.study == rows[0].study]
-    # A ladder may go on in other studies: there the file's number stands in the version's name, too.
+    # A ladder may go on in other studies: there, too, the file's number stands in a version's name.
     found = {row.version: row.title for row in rows + first}
     limits = [row.limit.name for row in first if row.limit]
     return sorted(found.items()), limits[0] if limits else ""
 
 
+def height(question: str) -> float:
+    """What the print of a question takes, without lines to write on."""
+    length = len(re.sub(r"<[^>]+>", "", html.unescape(question)))
+    return TEXT * -(-length // WIDTH) + 1.2
+
+
+def parts(question: str) -> int:
+    """How many answers it wants."""
+    return max(1, question.count("?"), len(re.findall(r"\([a-h]\) ", question)))
+
+
+def ruled(questions: List[str], room: float) -> List[int]:
+    """Lines to write on for each question: one, and more where there is room, by its parts."""
+    lines = [1] * len(questions)
+    for _ in range(int(room / WIDE) - len(questions)):
+        open_to = [k for k, count in enumerate(lines) if count < MOST_RULED]
+        if not open_to:
+            break
+        lines[min(open_to, key=lambda k: lines[k] / parts(questions[k]))] += 1
+    return lines
+
+
+def table_height(versions: List[Tuple[str, str]]) -> float:
+    if not versions:
+        return 0.0
+    wraps = sum(max(len(row[k]) for row in versions) for k in (0, 1)) > CELLS
+    long = sum(wraps and (len(version) > 18 or len(title) > 28) for version, title in versions)
+    return TABLE + ROW * len(versions) + TEXT * long
+
+
 def sheet(chapter: Chapter) -> Sheet:
-    lesson = chapter.path / "README.md"
-    if not lesson.exists():
+    if not (chapter.path / "README.md").exists():
         raise Problem(f"{chapter.name} has no lesson, so there is nothing to ask")
     versions, limit = versions_of(chapter)
-    more = chapter.path / "more.md"
-    questions = questions_of(lesson.read_text(encoding="utf-8"))
-    if more.exists():  # it has quiz questions, too, anywhere
-        questions += questions_of("## Predict, then open\n" + re.sub(
-            r"^## .*$", "", more.read_text(encoding="utf-8"), flags=re.M))
-    questions = [text for text in questions if "?" in text or text.endswith(":")]
-    left = LINES - 8 - int(1.35 * len(versions)) - (4 if versions else 0)
-    kept: List[str] = []
-    for question in questions:
-        length = len(re.sub(r"<[^>]+>", "", html.unescape(question)))
-        needed = -(-length // WIDTH) + 1.6
-        if needed <= left:
-            kept.append(question)
-            left -= needed
-    return Sheet(chapter.title().split(":")[0], versions, limit, kept)
+    room = PAGE - AROUND - table_height(versions)
+    questions: List[str] = []
+    for question in questions_of(chapter):
+        needed = height(question) + RULED
+        if needed <= room:
+            questions.append(question)
+            room -= needed
+    return Sheet(chapter.title().split(":")[0], versions, limit, questions,
+                 ruled(questions, room + RULED * len(questions)))
 
 
 def page(asked: Sheet, name: Optional[str] = None) -> str:
@@ -121,7 +193,8 @@ def page(asked: Sheet, name: Optional[str] = None) -> str:
         out += ["</table>", "<h2>Questions</h2>"]
     else:
         out.append("<p>Guess first, then run.</p>")
-    out += ["<ol>"] + [f"<li>{question}</li>" for question in asked.questions] + ["</ol>"]
+    out += ["<ol>", *(f'<li style="flex: {count} 0 auto"><div>{question}</div>{count * "<i></i>"}'
+                      "</li>" for question, count in zip(asked.questions, asked.ruled)), "</ol>"]
     out.append("<footer>A wrong guess teaches more than a right one, but only if it stands on "
                "paper. "
                f"{html.escape(name or '')}</footer></body></html>")

@@ -11,9 +11,9 @@ import dataclasses
 import functools
 import math
 import statistics
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from . import ROOT, Problem, chapters, code, results
+from . import ROOT, Problem, chapters, code, intervals, results
 from .results import Gpu, ResultFile, Row
 from .tables import FLAG_WORDS as TABLE_WORDS
 
@@ -23,6 +23,8 @@ FITS = 1e-3              # how far a written number may lie from the recomputed 
 OTHER_LIMIT = 0.05       # how far a card's own rates may lie from those of the same kind
 ABOVE = 1.05             # a limit that is measured is reached within this
 PINS = 1.02
+OTHER_WORK = 0.01        # how far the bytes of a size that the record lacks may lie from its others
+LARGEST_L2 = 2**28       # bytes; no GPU has more
 NOISY = 0.05             # half the distance of the quartiles over the median, as measure/ flags it
 INSTANTIATIONS = (0.7, 1.4)  # the best graph's first time over the median; recorded: 0.85 to 1.12
 ENOUGH_TO_BE_UNIQUE = 5  # so many samples, to nine digits, are never measured twice
@@ -63,11 +65,23 @@ class Doubts(NamedTuple):
     remarks: List[Remark]
 
 
+class Works(NamedTuple):
+    """Amounts of work: bytes, operations, and what the rate counts, in its unit times seconds."""
+
+    bytes: Optional[float]
+    flops: Optional[float]
+    amount: Optional[float]
+
+
 class Reference(NamedTuple):
     """What this copy of the course knows of a chapter: its record and its sources' hashes."""
 
     rows: Dict[Key, Row]
     shares: Dict[Tuple[str, str], float]  # of the bytes that are written, where all sizes agree
+    works: Dict[Tuple[str, str, str, str], Works]  # per element, where all sizes agree
+    studies: Tuple[str, ...]
+    limits: FrozenSet[str]  # their names
+    files: Dict[str, Optional[str]]  # of each version
     gpu: Optional[Gpu]
     hashes: Dict[str, str]
 
@@ -82,14 +96,18 @@ def reference(chapter: str) -> Reference:
     try:
         found = chapters.find(chapter)
     except Problem:
-        return Reference({}, {}, None, {})
+        return Reference({}, {}, {}, (), frozenset(), {}, None, {})
     hashes = code.hashes(found.path, ROOT / "common")
     record = found.recorded()
     if found.name != chapter or not record:
-        return Reference({}, {}, None, hashes if found.name == chapter else {})
+        return Reference({}, {}, {}, (), frozenset(), {}, None, hashes if found.name == chapter else {})
     file = results.load(record)
     rows = {key_of(row): row for row in file.rows if row.seconds}
-    return Reference(rows, shares_of(list(rows.values()), file.gpu), file.gpu, hashes)
+    timed = list(rows.values())
+    return Reference(rows, shares_of(timed, file.gpu), works_of(timed),
+                     tuple(study.name for study in file.studies),
+                     frozenset(row.limit.name for row in timed if row.limit),
+                     {row.version: row.file for row in file.rows}, file.gpu, hashes)
 
 
 def shares_of(rows: Sequence[Row], gpu: Gpu) -> Dict[Tuple[str, str], float]:
@@ -100,6 +118,33 @@ def shares_of(rows: Sequence[Row], gpu: Gpu) -> Dict[Tuple[str, str], float]:
     return {key: values[0] for key, values in found.items()
             if values[0] is not None and all(value is not None and abs(value - values[0]) < 2e-3
                                              for value in values)}
+
+
+def elements(row: Row) -> float:
+    return math.prod(row.size.values())
+
+
+def work_key(row: Row) -> Tuple[str, str, str, str]:
+    return (row.version, row.type, row.input, row.unit)
+
+
+def works_of(rows: Sequence[Row]) -> Dict[Tuple[str, str, str, str], Works]:
+    """Each version's work per element (of the product of all dimensions), where it was measured at
+    several sizes and hardly depends on them; what does is None."""
+    found: Dict[Tuple[str, str, str, str], Dict[float, Works]] = {}
+    for row in rows:
+        count = elements(row)
+        if row.rate and row.median_s and count > 0:
+            found.setdefault(work_key(row), {})[count] = Works(
+                (row.bytes or 0) / count, (row.flops or 0) / count, row.rate * row.median_s / count)
+    return {key: Works(*(values[0] if near(min(values), max(values)) else None
+                         for values in zip(*by_count.values())))
+            for key, by_count in found.items() if len(by_count) > 1}
+
+
+def near(value: float, known: float) -> bool:
+    """The same work, partial results and tails apart."""
+    return abs(value - known) <= OTHER_WORK * known
 
 
 # Numbers again
@@ -123,23 +168,32 @@ def limit_of(row: Row, gpu: Gpu, known: Reference) -> Optional[float]:
     same = known.rows.get(key_of(row))
     share = write_share(same, known.gpu) if same and known.gpu else known.shares.get(
         (row.study, row.version))
-    if share is None or row.limit.name not in MEMORY_LIMITS or not gpu.read_gbs or not gpu.copy_gbs:
-        return row.limit.value
+    if share is None or row.limit.unit != "GB/s" or not gpu.read_gbs or not gpu.copy_gbs:
+        return row.limit.value  # what the file calls it does not matter
     read_s, write_s = 1 / gpu.read_gbs, 2 / gpu.copy_gbs - 1 / gpu.read_gbs
     seconds = (1 - share) * read_s + share * write_s
     return 1 / seconds if seconds > 0 else row.limit.value
 
 
-def work_of(row: Row, known: Reference) -> Optional[float]:
-    """Units of the rate times seconds: the rate is this over the median. The course's own amount
-    where it has a row of the same case, else what the file says."""
+def work_of(row: Row, known: Reference) -> Works:
+    """What the row did: as the course's own row of the same case did, or the same version at other
+    sizes, if it is known; else as the file says."""
     same = known.rows.get(key_of(row))
-    source = same if same and same.unit == row.unit else row
-    if row.unit in GIGA:
+    if same and same.unit == row.unit and same.rate and same.median_s:
+        return Works(same.bytes, same.flops, same.rate * same.median_s)
+    usual = known.works.get(work_key(row), Works(None, None, None))
+    here = [None if value is None else value * elements(row) for value in usual]
+    work = {name: said if value is None or near(said or 0, value) else value
+            for name, said, value in (("bytes", row.bytes, here[0]), ("flops", row.flops, here[1]))}
+    amount = here[2]
+    if row.unit in GIGA and work[GIGA[row.unit][0]]:
         name, scale = GIGA[row.unit]
-        amount = getattr(source, name)
-        return None if not amount else amount / scale
-    return source.rate * source.median_s if source.rate and source.median_s else None
+        each = getattr(usual, name)  # rates may count other bytes than the memory's
+        ratio = usual.amount * scale / each if each and usual.amount else 1
+        amount = (work[name] or 0) * ratio / scale
+    elif amount is None and row.rate and row.median_s:
+        amount = row.rate * row.median_s
+    return Works(work["bytes"], work["flops"], amount)
 
 
 def off(written: Optional[float], computed: Optional[float]) -> bool:
@@ -160,17 +214,18 @@ def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]
     quartiles = (statistics.quantiles(row.seconds, n=4, method="inclusive")
                  if len(row.seconds) > 1 else [middle] * 3)
     work, limit, kinds = work_of(row, known), limit_of(row, gpu, known), []
-    rate = work / middle if work else None
-    reached = rate
-    if row.limit and row.limit.unit == "GB/s" and row.unit != "GB/s":  # whatever the rate counts
-        reached = (row.bytes or 0) * 1e-9 / middle
+    rate = work.amount / middle if work.amount else None
+    carried = (work.bytes or 0) * 1e-9 / middle
+    to_memory = row.limit is not None and row.limit.unit == "GB/s"
+    reached = carried if to_memory and row.unit != "GB/s" else rate
     share = reached / limit if reached and limit else None
     if off(row.median_s, middle) or off(row.rate, rate) or off(row.of_limit, share):
         kinds.append("written")
     if row.limit and off(row.limit.value, limit):
         kinds.append("limit")
-    same = known.rows.get(key_of(row))
-    if same and (same.bytes != row.bytes or same.flops != row.flops):
+    if row.limit and known.limits and row.limit.name not in known.limits:
+        kinds.append("name")
+    if (row.bytes or 0) != (work.bytes or 0) or (row.flops or 0) != (work.flops or 0):
         kinds.append("work")
     if row.instantiations and not (INSTANTIATIONS[0] <= min(row.instantiations) / middle
                                    <= INSTANTIATIONS[1]):
@@ -180,19 +235,28 @@ def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]
         new_limit = dataclasses.replace(row.limit, value=limit)
     fresh = dataclasses.replace(row, median_s=middle, q1_s=quartiles[0], q3_s=quartiles[2],
                                 rate=rate, of_limit=share, limit=new_limit)
-    return fresh, kinds + impossible(fresh, gpu)
+    same = known.rows.get(key_of(row))
+    cold = (same.l2 if same else row.l2) == "cold"
+    return fresh, kinds + (impossible(carried, share, limit if to_memory else None, gpu)
+                           if cold and not in_cache(row, work, gpu, known) else [])
 
 
-def impossible(row: Row, gpu: Gpu) -> List[str]:
-    """What no card does: more bytes than its pins carry, more work than its own limit allows."""
-    assert row.median_s
-    if row.l2 != "cold" or row.limit and row.limit.name in MEMORY_LIMITS and (
-            not gpu.l2_bytes or (row.bytes or 0) < 2 * gpu.l2_bytes):
-        return []
-    rate = (row.bytes or 0) / row.median_s * 1e-9
-    if gpu.peak_dram_gbs and rate > PINS * gpu.peak_dram_gbs:
+def in_cache(row: Row, work: Works, gpu: Gpu, known: Reference) -> bool:
+    """Whether the data may stay in the L2 cache. Its size is the course's for the same GPU, and on
+    none more than LARGEST_L2."""
+    same_gpu = known.gpu and known.gpu.kind == gpu.kind
+    size = (known.gpu.l2_bytes if known.gpu and same_gpu else gpu.l2_bytes) or LARGEST_L2
+    to_memory = row.limit is not None and row.limit.unit == "GB/s"
+    return to_memory and (work.bytes or 0) < 2 * min(size, LARGEST_L2)
+
+
+def impossible(carried: float, share: Optional[float], limit: Optional[float],
+               gpu: Gpu) -> List[str]:
+    """What no card does: more GB/s than its pins carry, more work than its own limit allows."""
+    if gpu.peak_dram_gbs and carried > PINS * gpu.peak_dram_gbs:
         return ["pins"]
-    return ["above"] if row.of_limit and row.of_limit > ABOVE else []
+    part = carried / limit if limit else share  # a rate may count more than the memory's bytes
+    return ["above"] if part and part > ABOVE else []
 
 
 TEXTS = {
@@ -201,6 +265,7 @@ TEXTS = {
                "what follows is shown",
     "limit": "the written limit does not follow from the memory's own rates in the file; what "
              "follows is shown",
+    "name": "a limit of another name than the course's",
     "work": "another amount of work than the course's; the course's is counted",
     "graph": "the samples do not fit the first times of the same launches",
     "pins": "faster than the pins of the card's memory can be",
@@ -230,17 +295,23 @@ def recomputed(file: ResultFile) -> Doubts:
 
 def of_sources(file: ResultFile) -> List[Remark]:
     """Rows that other sources were measured with than those of this copy of the course."""
-    known = reference(file.chapter).hashes
+    known = reference(file.chapter)
     ours = [row for row in file.rows if row.role != "exercise" and not row.skipped]
-    if not ours or not known:
+    if not ours or not known.hashes:
         return []
     if all(row.code is None for row in ours):
         return [Remark("sources", "the file does not say which sources it is of (not started by "
                                   "./chapters/run)")]
-    changed = code.older([(row.file, row.code) for row in ours], known)
-    names = tuple(row.version for row in ours if row.file in changed)
-    return [Remark("sources", "other sources than in this copy of the course", names)
-            ] if names else []
+    changed = code.older([(row.file, row.code) for row in ours], known.hashes)
+    found = {
+        "other sources than in this copy of the course": [
+            row for row in ours if row.file in changed
+            or row.code and known.files.get(row.version, row.file) != row.file],
+        "rows that do not say which sources they are of": [row for row in ours if not row.code],
+        "versions that the course does not have": [
+            row for row in ours if known.files and row.version not in known.files]}
+    return [Remark("sources", text, tuple(row.version for row in rows))
+            for text, rows in found.items() if rows]
 
 
 def is_noisy(row: Row) -> bool:
@@ -248,10 +319,15 @@ def is_noisy(row: Row) -> bool:
     return "noisy" in row.flags or part is not None and part > NOISY / 2
 
 
+def is_few(row: Row) -> bool:
+    return 0 < len(row.seconds) < intervals.ENOUGH_SAMPLES
+
+
 def flags_of(file: ResultFile, rows: Sequence[Row]) -> List[str]:
     """Short words for a column: how these rows were measured."""
     found = [flag for row in rows for flag in row.flags]
     found += ["noisy"] if any(is_noisy(row) for row in rows) else []
+    found += ["few_samples"] if any(is_few(row) for row in rows) else []
     found += ["debug_build"] if file.environment.get("build_type") == "Debug" else []
     found += ["interrupted"] if file.interrupted else []
     return sorted(set(found) - {"smaller_size", "largest_size"})
@@ -262,14 +338,28 @@ def of_file(file: ResultFile, rows: Sequence[Row]) -> List[Remark]:
     remarks = of_sources(file)
     for flag in flags_of(file, rows):
         names = tuple(row.version for row in rows if flag in row.flags
-                      or flag == "noisy" and is_noisy(row))
+                      or flag == "noisy" and is_noisy(row)
+                      or flag == "few_samples" and is_few(row))
         remarks.append(Remark(flag, FLAG_WORDS.get(flag, flag).partition(": ")[2]
                               or FLAG_WORDS.get(flag, flag), names))
     blind = tuple(row.version for row in rows if row.verified is None and not row.skipped
                   and (row.seconds or row.model))
     if blind:
         remarks.append(Remark("unchecked", "results that were not checked", blind))
-    return remarks
+    return remarks + of_samples(rows)
+
+
+def of_samples(rows: Sequence[Row]) -> List[Remark]:
+    """Samples that are all equal, and those that several versions have."""
+    timed = [row for row in rows if len(row.seconds) >= ENOUGH_TO_BE_UNIQUE]
+    still = tuple(row.version for row in timed if len(set(row.seconds)) == 1)
+    owners: Dict[Tuple[float, ...], List[str]] = {}
+    for row in timed:
+        if len(set(row.seconds)) > 1 and row.version not in owners.setdefault(row.seconds, []):
+            owners[row.seconds].append(row.version)
+    twice = tuple(name for names in owners.values() if len(names) > 1 for name in names)
+    return ([Remark("equal", "all samples of a row are equal", still)] if still else []) + (
+        [Remark("twins", "the same samples in several versions", twice)] if twice else [])
 
 
 # A class
@@ -342,12 +432,12 @@ def shared_samples(files: Sequence[ResultFile]) -> Dict[Tuple[int, ...], int]:
 
 
 def clusters(values: Sequence[float], gap: float = OTHER_LIMIT) -> List[List[int]]:
-    """Indices of values, split where the sorted values rise by more than `gap` of themselves."""
+    """Indices of values in ascending order, each group within `gap` of its first."""
     groups: List[List[int]] = []
-    last = -math.inf
+    first = -math.inf
     for index in sorted(range(len(values)), key=lambda k: values[k]):
-        if not groups or values[index] > (1 + gap) * last:
+        if not groups or values[index] > (1 + gap) * first:
             groups.append([])
+            first = values[index]
         groups[-1].append(index)
-        last = values[index]
     return groups

@@ -4,21 +4,30 @@
 """
 from __future__ import annotations
 
+import datetime
 import json
-import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from . import one_line
+
 SCHEMA = 1
 ROUNDING = 1e-6  # numbers have nine digits
 ROLES = ("version", "peer", "limit", "exercise")
 VERDICTS = ("passed", "right", "not yet")
+ACCESSES = {f"{space}_{what}" for space in ("global", "shared")
+            for what in ("loads", "stores", "atomics")}
+LARGEST, SMALLEST = 1e30, 1e-30  # of numbers that can be multiplied and divided without a thought
+LONGEST = 1000  # characters of an error, which may quote what a file has
 
 
 class ResultError(Exception):
     """A result file that cannot be used, or a study or version that it does not have."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message)[:LONGEST])
 
 
 @dataclass(frozen=True)
@@ -140,6 +149,11 @@ class ResultFile:
     def on_cpu(self) -> bool:
         return self.environment.get("backend") == "cpu"
 
+    @property
+    def in_future(self) -> bool:
+        """By more than any time zone."""
+        return self.date[:10] > str(datetime.date.today() + datetime.timedelta(days=1))
+
     def study(self, name: str) -> Study:
         for study in self.studies:
             if study.name == name:
@@ -176,21 +190,25 @@ class ResultFile:
 # Reading
 
 _KINDS = {"text": {str}, "number": {int, float}, "object": {dict}, "list": {list}, "flag": {bool}}
+_A = {name: f"an {name}" if name[0] == "o" else f"a {name}" for name in _KINDS}
 _KINDS.update({f"{name}?": types | {type(None)} for name, types in _KINDS.items()})
 
 
 def _get(record: Dict[str, Any], key: str, kind: str, where: str,
          least: float = 0) -> Any:
     """The value of a key that must be there; a kind that ends in '?' may be null. A number is
-    finite, and not below `least`."""
+    one that can be reckoned with, and not below `least`; a text stands in one line."""
     if key not in record:
         raise ResultError(f"{where}: the key '{key}' is missing")
     value = record[key]
     if type(value) not in _KINDS[kind]:
-        raise ResultError(f"{where}: '{key}' is not a {kind.rstrip('?')}")
-    if type(value) in _KINDS["number"] and not least <= value < math.inf:
-        raise ResultError(f"{where}: '{key}' is {value}; a number here is finite" +
-                          ("" if least else " and not negative"))
+        raise ResultError(f"{where}: '{key}' is not {_A[kind.rstrip('?')]}")
+    if type(value) is str:
+        return one_line(value)
+    if type(value) in _KINDS["number"] and not (
+            least <= value < LARGEST and (value == 0 or abs(value) > SMALLEST)):
+        raise ResultError(f"{where}: '{key}' is {str(value)[:20]}; a number here is finite" +
+                          ("" if least else " and not negative") + ", 0 or between 1e-30 and 1e30")
     return value
 
 
@@ -201,8 +219,8 @@ def _maybe(record: Dict[str, Any], key: str, kind: str, where: str) -> Any:
 
 def _numbers(values: Sequence[Any], key: str, where: str) -> Tuple[float, ...]:
     """The numbers of a list: files of a class have many, so good ones are seen at a glance."""
-    if values and not (set(map(type, values)) <= _KINDS["number"] and min(values) >= 0
-                       and max(values) < math.inf):
+    if values and not (set(map(type, values)) <= _KINDS["number"] and min(values) > SMALLEST
+                       and max(values) < LARGEST):
         for value in values:
             _get({key: value}, key, "number", where)
     return tuple(values)
@@ -212,7 +230,29 @@ def _limit(record: Optional[Dict[str, Any]], where: str) -> Optional[Limit]:
     if record is None or record.get("value") is None:
         return None
     return Limit(_get(record, "name", "text", where), _get(record, "value", "number", where),
-                 _get(record, "unit", "text", where), record.get("how") or "")
+                 _get(record, "unit", "text", where), _maybe(record, "how", "text?", where) or "")
+
+
+def _texts(values: Sequence[Any], key: str, where: str) -> Tuple[str, ...]:
+    return tuple(_get({key: value}, key, "text", where) for value in values)
+
+
+def _findings(values: Sequence[Any], where: str) -> Tuple[str, ...]:
+    """The kinds of what the checkers found."""
+    return tuple(_get(_get({"findings": value}, "findings", "object", where), "kind", "text", where)
+                 for value in values)
+
+
+def _counted(model: Optional[Dict[str, Any]], where: str) -> Optional[Dict[str, Any]]:
+    """What the CPU backend counted: numbers, and of each kind of access an object of numbers. Of
+    its kernels nothing is read."""
+    where = f"{where}: model"
+    for key, value in (model or {}).items():
+        kind = "object?" if key in ACCESSES else "flag?" if key == "exact" else "number?"
+        found = None if key == "kernels" else _get(model or {}, key, kind, where)
+        for inner in found if isinstance(found, dict) else ():
+            _get(value, inner, "number?", where)
+    return model
 
 
 def _study(record: Any, where: str) -> Study:
@@ -237,7 +277,7 @@ def _row(record: Any, where: str) -> Row:
         study=get("study", "text"), version=get("version", "text"), title=get("title", "text"),
         role=get("role", "text"), type=get("type", "text"), input=get("input", "text"),
         # A coordinate among the dimensions may be negative.
-        size={name: _get(size, name, "number", where, -2.0 ** 62) for name in size},
+        size={one_line(name): _get(size, name, "number", where, -2.0 ** 62) for name in size},
         seconds=_numbers(get("seconds", "list"), "seconds", where),
         median_s=get("median_s", "number?"), q1_s=get("q1_s", "number?"),
         q3_s=get("q3_s", "number?"), rate=_get(rate, "value", "number?", where),
@@ -245,15 +285,14 @@ def _row(record: Any, where: str) -> Row:
         flops=get("flops", "number?"), limit=_limit(get("limit", "object?"), where),
         of_limit=get("of_limit", "number?"), l2=get("l2", "text?"),
         clock_mhz=get("clock_mhz", "number?"), verified=get("verified", "flag?"),
-        flags=tuple(get("flags", "list")), skipped=get("skipped", "text?"),
+        flags=_texts(get("flags", "list"), "flags", where), skipped=get("skipped", "text?"),
         launch=_maybe(record, "launch", "object?", where) or {},
         **{key: _maybe(record, key, "text?", where)
            for key in ("file", "code", "behind", "mode")},
         instantiations=_numbers(_maybe(record, "instantiations_s", "list?", where) or (),
                                 "instantiations_s", where),
-        model=_maybe(record, "model", "object?", where),
-        findings=tuple(_get(finding, "kind", "text", where)
-                       for finding in record.get("findings") or () if isinstance(finding, dict)))
+        model=_counted(_maybe(record, "model", "object?", where), where),
+        findings=_findings(_maybe(record, "findings", "list?", where) or (), where))
     if row.role not in ROLES:
         raise ResultError(f"{where}: the role '{row.role}' is not one of {', '.join(ROLES)}")
     return row
@@ -265,7 +304,10 @@ def _judged(record: Optional[Dict[str, Any]], where: str) -> Optional[Judged]:
     verdict = _get(record, "verdict", "text", where)
     if verdict not in VERDICTS:
         raise ResultError(f"{where}: the verdict '{verdict}' is not one of {', '.join(VERDICTS)}")
-    return Judged(_get(record, "number", "number", where), verdict,
+    number = _get(record, "number", "number", where, 1)
+    if number != int(number):
+        raise ResultError(f"{where}: exercise {number}")
+    return Judged(int(number), verdict,
                   _get(record, "reason", "text?", where) or "",
                   _get(record, "compared", "text?", where) or "",
                   _get(record, "asked_ratio", "number?", where),
@@ -320,16 +362,22 @@ def load(path: Path) -> ResultFile:
         if axes[row.study] not in (None, *row.size):
             raise ResultError(f"{where}: results[{index}]: the size has no '{axes[row.study]}', "
                               f"the axis of the study '{row.study}'")
+    chapter, date = get("chapter", "text"), get("date", "text")
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,80}", chapter):
+        raise ResultError(f"{where}: 'chapter' is '{chapter[:80]}', which no chapter can be called")
+    if not re.match(r"\d{4}-\d\d-\d\d(T|$)", date):
+        raise ResultError(f"{where}: 'date' is '{date[:40]}', not a date such as "
+                          "2026-11-20T19:00:00Z")
     return ResultFile(
-        path=path, chapter=get("chapter", "text"), label=get("label", "text?"),
-        commit=get("commit", "text?"), date=get("date", "text"),
+        path=path, chapter=chapter, label=get("label", "text?"),
+        commit=get("commit", "text?"), date=date,
         interrupted=get("interrupted", "flag"),
         gpu=Gpu(_get(gpu, "name", "text?", where) or "unknown GPU",
                 *(_get(gpu, key, "number?", where)
                   for key in ("l2_bytes", "copy_gbs", "read_gbs", "peak_dram_gbs")),
                 *(_maybe(gpu, key, "number?", where)
                   for key in ("memory_bytes", "sm_count"))),
-        environment={key: None if value is None else str(value)
+        environment={one_line(key): None if value is None else one_line(str(value))
                      for key, value in get("environment", "object").items()},
         studies=studies, rows=rows,
         judged=_judged(_maybe(data, "exercise", "object?", where), where))

@@ -4,6 +4,7 @@ The tables made here are shared by `common/plot table` (text) and by the lessons
 """
 from __future__ import annotations
 
+import html
 import math
 import re
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
@@ -221,6 +222,11 @@ def _table_of_columns(result: ResultFile, names: List[str], columns: Sequence[Co
             line.append(text)
         table.append(line)
     return headers, table
+
+
+def for_markdown(text: str) -> str:
+    """Somebody's text where Markdown would take it for HTML or for a link."""
+    return html.escape(text, quote=False).replace("[", "\\[")
 
 
 def to_markdown(table: Table) -> str:
