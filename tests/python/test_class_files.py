@@ -285,6 +285,20 @@ class Counted(Class):
                          (str(count - 1), str(count), "1 race"))
         self.assertEqual(row["usual_counts"].split("/")[1], str(count))
 
+    def test_many_findings_stay_in_80_columns(self):
+        data = on_cpu("ada")
+        data["results"][0]["findings"] = [{"kind": f"kind {k} of many"} for k in range(9)]
+        text = self.table(data, on_cpu("bob")).text()
+        self.assertLessEqual(max(map(len, text.split("\n"))), 80)
+        self.assertRegex(text, r"1 kind 0 of many.*\.\.")
+
+    def test_who_timed_nothing_stands_with_the_others(self):
+        data = machine("early")
+        data["results"], data["studies"] = [], data["studies"][:1]
+        text = self.table(data, machine("ada"), machine("bob")).text()
+        self.assertEqual(text.count("-- NVIDIA H200"), 1)
+        self.assertRegex(text, r"(?m)^early +not measured")
+
     def test_two_sizes_of_a_version_are_told_apart(self):
         data = on_cpu("ada")
         data["results"] += on_cpu("ada", size={"rows": 64, "cols": 64})["results"]

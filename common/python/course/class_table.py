@@ -122,17 +122,20 @@ def place_of(entry: Entry, study: str, first: str) -> Place:
 
 
 def groups_of(places: Sequence[Place]) -> List[Tuple[str, List[Place]]]:
-    """Places by GPU: name, memory and pins, and a clock within 5 % of the next. Each group sorted,
-    the best share first."""
+    """Places by GPU: name, memory and pins, and clocks within 5 %. Each group sorted, the best share
+    first. Who timed nothing has no clock, and stands in the first group of the GPU."""
     kinds: Dict[Tuple[str, int, int], List[Place]] = {}
     for place in places:
         kinds.setdefault(place.entry.file.gpu.kind, []).append(place)
     found = []
     for (name, memory, pins), members in sorted(kinds.items()):
-        for cluster in remarks.clusters([place.clock for place in members]):
-            group = sorted((members[k] for k in sorted(cluster)),
+        timed = [place for place in members if place.clock] or members
+        others = [place for place in members if not any(place is each for each in timed)]
+        for cluster in remarks.clusters([place.clock for place in timed]):
+            group = sorted([timed[k] for k in sorted(cluster)] + others,
                            key=lambda place: -(place.share or 0))
-            clock = statistics.median(place.clock for place in group)
+            others = []
+            clock = statistics.median([place.clock for place in group if place.clock] or [0])
             parts = [name, f"{memory} GiB" if memory else "", f"{pins} GB/s" if pins else "",
                      f"SM at {clock:.0f} MHz" if clock else ""]
             found.append((", ".join(filter(None, parts)), group))
@@ -171,11 +174,11 @@ def fitted(rows: List[List[str]], widths: Sequence[int], headings: Sequence[str]
 
 
 def widths_of(rows: Sequence[Sequence[str]], least: Sequence[int]) -> List[int]:
-    """Widths that fill at most 80 columns; columns that are too wide give way from the last one."""
+    """Widths that fill at most 80 columns; columns that are too wide give way, the last one first."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     excess = sum(widths) + 2 * (len(widths) - 1) - WIDTH
-    for k in (len(widths) - 1, 1, 0):
-        give = max(0, min(excess, widths[k] - least[k]))
+    for k in (len(widths) - 1, 1, 0, *range(2, len(widths) - 1)):
+        give = max(0, min(excess, widths[k] - (least[k] or widths[k])))
         widths[k] -= give
         excess -= give
     return widths
@@ -267,7 +270,7 @@ class ClassTable:
         found = class_counts.table(entries, self.names, self.study)
         out = [self.title(f"{section.chapter}, counted on the CPU"), ""]
         if found.versions:
-            out += [*self.table((class_counts.VERSIONS, found.versions), (12, 4)), "",
+            out += [*self.table((class_counts.VERSIONS, found.versions), (12, 6)), "",
                     *self.paragraph(class_counts.NOTE), ""]
         out += self.table((class_counts.HEADINGS, [list(each.cells) for each in found.students]),
                           (12, 8))
@@ -353,7 +356,7 @@ class ClassTable:
                     on_cpu, self.names, self.study).students):
                 place = place_of(entry, study, first)
                 yield {**self.csv_row(section, study, first, place), "right": counted.right,
-                       "checked": counted.ran, "findings": counted.findings,
+                       "checked": counted.ran, "findings": counted.findings.strip("-"),
                        "usual_counts": counted.usual}
         yield from exercise_table.csv_rows(self.gathered.sections, self.names)
 

@@ -185,4 +185,4 @@ def csv_cells(section: Section, place: str, each: Standing, names: Names) -> Dic
         "half_interval": text(sure, ".4f"), "first": judged.compared,
         "x_first": text(each.ratio, ".4f"), "right": int(each.verdict in ("passed", "right")),
         "checked": 1, "place": "" if place == "-" else place, "remarks": "; ".join(filter(None, remarked)),
-        "findings": class_counts.findings_text(file.rows) if file.on_cpu else ""}
+        "findings": class_counts.findings_text(file.rows).strip("-") if file.on_cpu else ""}

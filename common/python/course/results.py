@@ -207,8 +207,8 @@ def _get(record: Dict[str, Any], key: str, kind: str, where: str,
         return one_line(value)
     if type(value) in _KINDS["number"] and not (
             least <= value < LARGEST and (value == 0 or abs(value) > SMALLEST)):
-        raise ResultError(f"{where}: '{key}' is {str(value)[:20]}; a number here is finite" +
-                          ("" if least else " and not negative") + ", 0 or between 1e-30 and 1e30")
+        raise ResultError(f"{where}: '{key}' is {str(value)[:20]}; a number here is finite, at least "
+                          f"{least:g}, and 0 or of a size between 1e-30 and 1e30")
     return value
 
 
