@@ -643,6 +643,14 @@ class ExerciseTest(ScriptTest):
         self.assertIn("no such folder", self.run_script(
             "chapters/run", "01", "--exercise", "1", "--grade", "x", code=2))
 
+    def test_hints_are_offered_where_there_is_a_page(self) -> None:
+        for page in (True, False):
+            if not page:
+                (self.chapter / "exercises" / "1_tail.md").unlink()
+            out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, EXIT="1", code=1)
+            self.assertIn("Exercise 1: not yet", out)
+            self.assertEqual("--hint" in out, page)
+
     def test_failed_exercise_is_not_remembered(self) -> None:
         self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, EXIT="1", code=1)
         self.assertFalse((self.chapter / "my" / "progress.json").exists())
