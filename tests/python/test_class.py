@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from classes import exercise, machine, model, on_cpu, row_of, settle  # noqa: E402
 from test_plots import needs_matplotlib  # noqa: E402
 from test_results import ROOT, Folder  # noqa: E402
-from course import class_files, class_plot, class_table, intervals, remarks  # noqa: E402
-from course import results  # noqa: E402
+from course import class_files, class_plot, class_table, code, intervals  # noqa: E402
+from course import remarks, results  # noqa: E402
 
 PLOT = ROOT / "common" / "plot"
 
@@ -56,7 +56,10 @@ class Honest(Class):
         for chapter in sorted(path.parents[1].name for path in ROOT.glob(
                 "chapters/*/results/h200.json")):
             record = results.load(ROOT / "chapters" / chapter / "results" / "h200.json")
-            own = {"noisy"} | {each.kind for each in remarks.of_file(record, record.rows)}
+            changed = code.older([(row.file, row.code) for row in record.rows],
+                                 remarks.reference(chapter).hashes)
+            own = {"noisy"} | {flag for row in record.rows for flag in row.flags}
+            own |= {"sources"} if changed else set()
             table = self.table(*(machine(f"s{k}", k % 5, chapter) for k in range(6)))
             for entry in table.gathered.sections[0].entries:
                 self.assertEqual(entry.remarks, [], f"{chapter} {entry.name}")
@@ -303,7 +306,7 @@ class Cheats(Class):
         data["interrupted"] = True
         row_of(data, "80_limit")["flags"] = ["throttled", "noisy"]
         row_of(data, "04_unrolled_x2")["verified"] = None
-        self.expect("debug_build: .*interrupted: .*noisy: .*80_limit.*throttled: .*80_limit.*"
+        self.expect("Debug: .*interrupted: .*noisy: .*80_limit.*throttled: .*80_limit.*"
                     "unchecked: .*04_unrolled_x2", data)
         text = self.table(data).text()
         self.assertIn("7/8 checked", text)
@@ -370,7 +373,7 @@ class Exercises(Class):
                           exercise("c", "not yet", reason="wrong", counted=model(4, 4))).text()
         self.assertEqual(re.findall(r"(?m)^ *(\S+) +([abc]) ", text),
                          [("1", "a"), ("2", "b"), ("-", "c")])
-        self.assertRegex(text, r"02_one_thread_.* the course's +4\.00 +4\.00")
+        self.assertRegex(text, r"(?m)02_one_t\S* +course +4\.00 +4\.00 .* 800$")
 
     def test_csv(self):
         rows = list(csv.DictReader(io.StringIO(self.table(exercise("a", ratio=1.2)).csv())))

@@ -19,6 +19,7 @@ from . import one_line, remarks, results
 from .remarks import Remark
 from .results import ResultError, ResultFile
 
+NAME = r"{name:(\d+)}"  # in a remark, an entry
 NAMED = 6  # of those with the same samples
 
 
@@ -125,7 +126,7 @@ def named(files: Sequence[Tuple[str, str, remarks.Doubts]]) -> List[Entry]:
 
 def newest(entries: Sequence[Entry]) -> List[Entry]:
     """Of the same name and GPU one entry: of an exercise the file that was measured last; of a
-    chapter, for each study, the newest of those files that ran most of its rows. A run of one
+    chapter, for each study, the newest of those files that have most of its versions. A run of one
     version, or of one study, does not hide the whole run before it."""
     groups: Dict[Tuple, List[Entry]] = {}
     for entry in sorted(entries, key=lambda each: dated(each.file)):
@@ -144,14 +145,13 @@ def merged(group: Sequence[Entry]) -> Entry:
     if last.file.judged or len(group) == 1:
         last.older = len(group) - 1
         return last
-    ran: Dict[str, List[Tuple[int, Entry]]] = {}
+    having: Dict[str, List[Tuple[int, Entry]]] = {}
     for entry in group:
-        counts = Counter(row.study for row in entry.file.rows
-                         if row.seconds or row.model or row.verified is not None)
-        for study, count in counts.items():
-            ran.setdefault(study, []).append((count, entry))
+        for study in {row.study for row in entry.file.rows}:
+            versions = {row.version for row in entry.file.rows_of(study)}
+            having.setdefault(study, []).append((len(versions), entry))
     kept = {study: max(enumerate(found), key=lambda each: (each[1][0], each[0]))[1][1]
-            for study, found in ran.items()}
+            for study, found in having.items()}
     order = remarks.reference(last.file.chapter).studies
     names = sorted(kept, key=lambda name: order.index(name) if name in order else len(order))
     used = [entry for entry in group if any(each is entry for each in kept.values())] or [last]
@@ -198,6 +198,7 @@ class Names:
         return sorted(entries, key=lambda entry: self.keys.get(entry.name, 0))
 
     def text(self, remark: Remark, section: Section) -> str:
-        """A remark's sentence, with the names of others as they are printed."""
-        return re.sub(r"{name:(\d+)}", lambda found: self.of(section.entries[int(found[1])]),
-                      remark.text)
+        """A remark's sentence, with the names of others as they are printed, sorted."""
+        names = iter(sorted(self.of(section.entries[int(index)])
+                            for index in re.findall(NAME, remark.text)))
+        return re.sub(NAME, lambda _: next(names), remark.text)

@@ -165,6 +165,8 @@ def draw(table: ClassTable, path: Path, kind: str) -> List[Path]:
         raise ResultError("nothing to draw: no file has a time")
     written = []
     for title, groups in sections:
+        if not versions_of(groups) and len(sections) > 1:
+            continue  # no limit; the other chapters are drawn
         figure = picture(title, groups)
         name = f"{path.stem}-{title.split(',')[0]}{path.suffix}" if len(sections) > 1 else path.name
         target = path.with_name(name)

@@ -224,7 +224,8 @@ class ClassTable:
 
     def timed_lines(self, section: Section) -> List[str]:
         study, first, groups = self.shown(section)
-        if not groups:
+        if not any(place.entry.file.rows_of(study) or not self.study
+                   for _, group in groups for place in group):
             return []
         rows = [[line_of(place, self.names) for place in group] for _, group in groups]
         out = [self.title(f"{section.chapter}, {study}"), "",
@@ -267,6 +268,8 @@ class ClassTable:
         entries = self.names.sorted(section.on(cpu=True))
         if not entries:
             return []
+        if not any(entry.file.rows_of(self.study) if self.study else True for entry in entries):
+            return []
         found = class_counts.table(entries, self.names, self.study)
         out = [self.title(f"{section.chapter}, counted on the CPU"), ""]
         if found.versions:
@@ -285,7 +288,7 @@ class ClassTable:
         """Each sentence once, with those that it is about."""
         study = study_of(section, self.study)
         about: Dict[Tuple[str, str], List[Tuple[str, Remark]]] = {}
-        for entry in section.entries:
+        for entry in self.in_order(section):
             rows = entry.file.rows if section.exercise else entry.file.rows_of(study)
             for remark in entry.remarks + remarks.of_file(entry.file, rows):
                 key = (remark.kind, self.names.text(remark, section))
@@ -296,7 +299,7 @@ class ClassTable:
             who = [name + (f" ({remark.where if few else remark.count})" if remark.rows else "")
                    for name, remark in found]
             lines += self.item(f"{SHORT.get(kind, kind)}: {text}: {listed(who)}")
-        older = [f"{self.names.of(entry)} ({entry.older})" for entry in section.entries
+        older = [f"{self.names.of(entry)} ({entry.older})" for entry in self.in_order(section)
                  if entry.older]
         lines += self.item("older files of the same label and GPU are not shown: "
                            + listed(older)) if older else []
@@ -363,7 +366,7 @@ class ClassTable:
     def csv_row(self, section: Section, study: str, first: str,
                 place: Place) -> Dict[str, object]:
         entry, best, gpu = place.entry, place.best, place.entry.file.gpu
-        told = [f"{remark.kind}: {self.names.text(remark, section)}"
+        told = [f"{SHORT.get(remark.kind, remark.kind)}: {self.names.text(remark, section)}"
                 + (f" ({remark.where})" if remark.rows else "")
                 for remark in entry.remarks + remarks.of_file(entry.file, place.rows)]
 
@@ -379,7 +382,8 @@ class ClassTable:
             "first": first, "x_first": digits(place.over_first, ".4f"),
             "right": sum(row.verified is True for row in place.checked),
             "checked": len(place.checked),
-            "flags": " ".join(remarks.flags_of(entry.file, place.rows)),
+            "flags": " ".join(SHORT.get(flag, flag) for flag in remarks.flags_of(
+                entry.file, place.rows)),
             "remarks": "; ".join(told)}
 
     def sections_with_times(self) -> Iterable[Tuple[str, List[Tuple[str, List[Place]]]]]:

@@ -3,13 +3,13 @@
 On a GPU the order is that of the ratio to the course's version in the same run, which is fair
 between machines. Places are shared as long as the 95 % intervals of the ratios overlap with that
 of the first of the place: noise decides nothing, and who has too few samples for an interval has no
-place. On the CPU those that pass come first; then the fewer sectors and wavefronts per request.
+place. On the CPU those that pass come first; then the fewer sectors and wavefronts in all.
 """
 
 from __future__ import annotations
 
 import statistics
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import class_counts, counts, intervals, results, tables
 from .class_files import Entry, Names, Section
@@ -17,9 +17,21 @@ from .results import Judged, Row
 from .tables import Table
 
 TIMED = ["place", "student", "verdict", "ratio", "95 % interval", "% limit"]
-ENOUGH_FOR_USUAL = 3  # files
-SLOW_BASE = 0.75      # of the usual share of the limit: slower than noise makes it
-COUNTED = ["place", "student", "verdict", *(name for name, _, _ in counts.ACCESSES), "lanes"]
+ENOUGH_FOR_USUAL = 3  # files of one GPU
+SLOW_BASE = 0.9       # of the usual share of the limit: slower than noise makes it
+COUNTED = ["place", "student", "verdict", *(name for name, _, _ in counts.ACCESSES), "lanes",
+           "total"]
+COUNTED_NOTE = (counts.NOTE + " Total: all sectors and wavefronts, those of atomics too; the fewer, "
+                "the better the place.")
+
+
+class Usual(NamedTuple):
+    """What most files of an exercise say."""
+
+    asked: Optional[float]  # the ratio
+    compared: str           # the course's version; empty where the exercise judges itself
+    counted: bool           # whether those that passed have counts
+    shares: Dict[Tuple[str, int, int], float]  # of the limit: the course's version, by GPU
 
 
 class Standing(NamedTuple):
@@ -30,7 +42,7 @@ class Standing(NamedTuple):
     compared: Optional[Row]  # the course's, of the same file
     ratio: Optional[float]
     interval: Optional[Tuple[float, float]]
-    asked: Optional[float]   # the ratio that most files ask for
+    usual: Usual
     base: str                # what is odd about the row that it is compared with
 
     @property
@@ -44,12 +56,16 @@ class Standing(NamedTuple):
         judged, model = self.judged, self.row.model if self.row else None
         if judged.verdict == "not yet":
             return ""
-        if judged.asked_ratio and self.asked and judged.asked_ratio != self.asked:
-            return f"asks for {judged.asked_ratio:.2f}x, others for {self.asked:.2f}x"
+        if self.usual.asked and judged.asked_ratio != self.usual.asked:
+            return (f"asks for {judged.asked_ratio or 0:.2f}x, others for "
+                    f"{self.usual.asked:.2f}x")
+        if judged.compared != self.usual.compared:
+            return (f"compares with {judged.compared or 'nothing'}, others with "
+                    f"{self.usual.compared or 'nothing'}")
         if self.row is not None and self.row.verified is False:
             return "its row says that the result is wrong"
         if self.entry.file.on_cpu:
-            return "" if model else "its file has no counts"
+            return "" if total(model) or not self.usual.counted else "its file has no counts"
         if judged.verdict == "right" or not judged.compared:
             return ""
         if self.ratio is None:
@@ -70,37 +86,59 @@ class Standing(NamedTuple):
 
 def standings(entries: Sequence[Entry], cpu: bool) -> List[Standing]:
     """The submissions of one exercise, the best first."""
-    ratios = [entry.file.judged.asked_ratio for entry in entries
-              if entry.file.judged and entry.file.judged.asked_ratio]
-    asked = max(statistics.multimode(ratios), default=None)
-    shares = [row.of_limit for row in map(compared_row, entries) if row and row.of_limit]
-    usual = statistics.median(shares) if len(shares) >= ENOUGH_FOR_USUAL else None
-    return sorted((standing(entry, asked, usual) for entry in entries),
+    usual = usual_of(entries)
+    return sorted((standing(entry, usual) for entry in entries),
                   key=lambda each: rank_key(each, cpu))
+
+
+def usual_of(entries: Sequence[Entry]) -> Usual:
+    """Of several ratios and versions that are as frequent, the largest and the first by name."""
+    judged = [entry.file.judged for entry in entries if entry.file.judged]
+    ratios = [each.asked_ratio for each in judged if each.asked_ratio]
+    versions = [each.compared for each in judged if each.compared]
+    shares: Dict[Tuple[str, int, int], List[float]] = {}
+    for entry in entries:
+        row = compared_row(entry)
+        if row and row.of_limit:
+            shares.setdefault(entry.file.gpu.kind, []).append(row.of_limit)
+    counted = any(total(row.model) for entry in entries for row in entry.file.rows
+                  if row.role == "exercise" and entry.file.judged
+                  and entry.file.judged.verdict != "not yet")
+    return Usual(max(statistics.multimode(ratios), default=None),
+                 min(statistics.multimode(versions), default=""), counted,
+                 {kind: statistics.median(values) for kind, values in shares.items()
+                  if len(values) >= ENOUGH_FOR_USUAL})
+
+
+def total(model: Optional[Dict[str, Any]]) -> float:
+    """All sectors of the global memory and wavefronts of the shared, atomics too."""
+    return sum(((model or {}).get(f"{space}_{what}") or {}).get(unit) or 0
+               for space, unit in (("global", "sectors"), ("shared", "wavefronts"))
+               for what in ("loads", "stores", "atomics"))
 
 
 def compared_row(entry: Entry) -> Optional[Row]:
     return next((row for row in entry.file.rows if row.role != "exercise"), None)
 
 
-def standing(entry: Entry, asked: Optional[float], usual: Optional[float]) -> Standing:
+def standing(entry: Entry, usual: Usual) -> Standing:
     row = next((row for row in entry.file.rows if row.role == "exercise"), None)
     other = compared_row(entry)
     interval = (intervals.of_ratio(other.seconds, row.seconds)
                 if row and other and not (row.words or other.words) else None)
-    share, base = other.of_limit if other else None, ""
-    if other and share and usual and share < SLOW_BASE * usual:
+    share, known = other.of_limit if other else None, usual.shares.get(entry.file.gpu.kind)
+    base = ""
+    if other and share and known and share < SLOW_BASE * known:
         base = (f"{other.version} reaches {100 * share:.0f} % of its limit beside it, in other "
-                f"files {100 * usual:.0f} %")
-    return Standing(entry, row, other, results.rate_ratio(row, other), interval, asked, base)
+                f"files {100 * known:.0f} %")
+    return Standing(entry, row, other, results.rate_ratio(row, other), interval, usual, base)
 
 
 def rank_key(each: Standing, cpu: bool) -> Tuple:
     order = {"passed": 0, "right": 1, "see why": 2, "not yet": 3}[each.verdict]
     if not cpu:
         return order, each.interval is None, -(each.ratio or 0)
-    model = each.row.model if each.row else None
-    return order, sum(value or 0 for value in counts.per_request(model or {}))
+    return order, total(each.row.model if each.row else None)
 
 
 def places(ordered: Sequence[Standing], cpu: bool) -> List[str]:
@@ -132,27 +170,31 @@ def alike(leader: Standing, each: Standing, cpu: bool) -> bool:
 def board(entries: Sequence[Entry], names: Names, cpu: bool) -> Tuple[Table, str, List[str]]:
     """The table, the sentence below it, and for each that did not pass why."""
     ordered = standings(entries, cpu)
-    judged = ordered[0].judged
     lines = [line_of(place, each, names, cpu) for place, each in zip(places(ordered, cpu), ordered)]
     reasons = [f"{names.of(each.entry)}: {each.reason}" for each in ordered if each.reason]
     if cpu:
         own = next((each.compared for each in ordered if each.compared and each.compared.model),
                    None)
         if own:
-            lines.append(["", own.version, "the course's", *counts.cells(counts.per_request(
-                own.model or {})), counts.lanes_cell(own.model or {})])
-        return (list(COUNTED), lines), counts.NOTE, reasons
-    asked = f", and {ordered[0].asked:.2f}x is asked for" if ordered[0].asked else ""
-    note = (f"ratio: the rate over that of {judged.compared} in the same run{asked}. Who shares a "
-            "place differs by no more than the noise of these runs.")
+            lines.append(["", own.version, "course", *counted_cells(own.model)])
+        return (list(COUNTED), lines), COUNTED_NOTE, reasons
+    usual = ordered[0].usual
+    asked = f", and {usual.asked:.2f}x is asked for" if usual.asked else ""
+    note = (f"ratio: the rate over that of {usual.compared} in the same run{asked}. "
+            if usual.compared else "") + ("Who shares a place differs by no more than the noise of "
+                                          "these runs.")
     return (list(TIMED), lines), note, reasons
+
+
+def counted_cells(model: Optional[Dict[str, Any]]) -> List[str]:
+    return [*counts.cells(counts.per_request(model or {})), counts.lanes_cell(model or {}),
+            f"{total(model):.0f}" if model else "-"]
 
 
 def line_of(place: str, each: Standing, names: Names, cpu: bool) -> List[str]:
     head = [place, names.of(each.entry), each.verdict]
     if cpu:
-        model = each.row.model if each.row and each.row.model else {}
-        return head + [*counts.cells(counts.per_request(model)), counts.lanes_cell(model)]
+        return head + counted_cells(each.row.model if each.row else None)
     low_high = ("?" if each.interval is None else
                 f"{each.interval[0]:.2f}-{each.interval[1]:.2f}")
     share = tables.percent_text(each.row) if each.row and not each.row.words else "-"
@@ -174,7 +216,8 @@ def csv_cells(section: Section, place: str, each: Standing, names: Names) -> Dic
 
     def text(value: Optional[float], form: str) -> str:
         return "" if value is None else format(value, form)
-    sure = each.interval and (each.interval[1] - each.interval[0]) / 2
+    sure = (each.interval[1] - each.interval[0]) / 2 / each.ratio if (
+        each.interval and each.ratio) else None
     remarked = [each.reason] + [names.text(remark, section) for remark in each.entry.remarks]
     return {
         "chapter": section.chapter, "study": f"exercise_{section.exercise}",

@@ -358,7 +358,8 @@ def judged_one(chapter: Chapter, number: int, choice: Choice, options: argparse.
         program.unlink()
         spent = time.monotonic() - start
         judged = data["exercise"] if data else {"verdict": "not yet", "reason": why}
-        reason = as_cell(re.split(r"\sHint:", judged["reason"] or "")[0])
+        judged["reason"] = re.sub(r"\bs\d{3}\.cu\b", "yours.cu", judged["reason"] or "")
+        reason = as_cell(re.split(r"\sHint:", judged["reason"])[0])
         grade = Grade(each, judged["verdict"], reason, data, spent)
     say(f"{each.label:<20} {grade.verdict:<8} {grade.reason}")
     return grade

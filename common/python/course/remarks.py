@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import math
 import statistics
-from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from . import ROOT, Problem, chapters, code, intervals, results
 from .results import Gpu, ResultFile, Row
@@ -24,7 +24,6 @@ OTHER_LIMIT = 0.05       # how far a card's own rates may lie from those of the 
 ABOVE = 1.05             # a limit that is measured is reached within this
 PINS = 1.02
 OTHER_WORK = 0.01        # how far the bytes of a size that the record lacks may lie from its others
-LARGEST_L2 = 2**28       # bytes; no GPU has more
 NOISY = 0.05             # half the distance of the quartiles over the median, as measure/ flags it
 INSTANTIATIONS = (0.7, 1.4)  # the best graph's first time over the median; recorded: 0.85 to 1.12
 ENOUGH_TO_BE_UNIQUE = 5  # so many samples, to nine digits, are never measured twice
@@ -73,15 +72,25 @@ class Works(NamedTuple):
     amount: Optional[float]
 
 
+class KnownVersion(NamedTuple):
+    """What the record says of a version of a study."""
+
+    file: Optional[str]
+    role: str
+    l2: Optional[str]
+    cases: FrozenSet[Tuple]
+    by_work: bool  # whether the rate counts the row's own bytes or operations
+
+
 class Reference(NamedTuple):
     """What this copy of the course knows of a chapter: its record and its sources' hashes."""
 
     rows: Dict[Key, Row]
     shares: Dict[Tuple[str, str], float]  # of the bytes that are written, where all sizes agree
-    works: Dict[Tuple[str, str, str, str], Works]  # per element, where all sizes agree
+    works: Dict[Tuple[str, ...], Works]  # per element, where all sizes agree
     studies: Tuple[str, ...]
     limits: FrozenSet[str]  # their names
-    files: Dict[str, Optional[str]]  # of each version
+    versions: Dict[Tuple[str, str], KnownVersion]  # by study and name
     gpu: Optional[Gpu]
     hashes: Dict[str, str]
 
@@ -107,7 +116,7 @@ def reference(chapter: str) -> Reference:
     return Reference(rows, shares_of(timed, file.gpu), works_of(timed),
                      tuple(study.name for study in file.studies),
                      frozenset(row.limit.name for row in timed if row.limit),
-                     {row.version: row.file for row in file.rows}, file.gpu, hashes)
+                     versions_of(file.rows), file.gpu, hashes)
 
 
 def shares_of(rows: Sequence[Row], gpu: Gpu) -> Dict[Tuple[str, str], float]:
@@ -124,22 +133,43 @@ def elements(row: Row) -> float:
     return math.prod(row.size.values())
 
 
-def work_key(row: Row) -> Tuple[str, str, str, str]:
-    return (row.version, row.type, row.input, row.unit)
+def versions_of(rows: Sequence[Row]) -> Dict[Tuple[str, str], KnownVersion]:
+    found: Dict[Tuple[str, str], List[Row]] = {}
+    for row in rows:
+        found.setdefault((row.study, row.version), []).append(row)
+    return {key: KnownVersion(same[0].file, same[0].role,
+                              "cold" if all(row.l2 == "cold" for row in same) else None,
+                              frozenset(row.case for row in same), all(map(counts_work, same)))
+            for key, same in found.items()}
 
 
-def works_of(rows: Sequence[Row]) -> Dict[Tuple[str, str, str, str], Works]:
+def counts_work(row: Row) -> bool:
+    if row.unit not in GIGA or not row.rate or not row.median_s:
+        return True
+    name, scale = GIGA[row.unit]
+    return near(row.rate * row.median_s * scale, getattr(row, name) or 0)
+
+
+def work_keys(row: Row) -> Tuple[Tuple[str, ...], Tuple[str, ...]]:
+    """Within its study, and in all."""
+    case = (row.version, row.type, row.input, row.unit)
+    return (row.study, *case), case
+
+
+def works_of(rows: Sequence[Row]) -> Dict[Tuple[str, ...], Works]:
     """Each version's work per element (of the product of all dimensions), where it was measured at
     several sizes and hardly depends on them; what does is None."""
-    found: Dict[Tuple[str, str, str, str], Dict[float, Works]] = {}
+    found: Dict[Tuple[str, ...], List[Tuple[float, Works]]] = {}
     for row in rows:
         count = elements(row)
         if row.rate and row.median_s and count > 0:
-            found.setdefault(work_key(row), {})[count] = Works(
-                (row.bytes or 0) / count, (row.flops or 0) / count, row.rate * row.median_s / count)
+            each = Works((row.bytes or 0) / count, (row.flops or 0) / count,
+                         row.rate * row.median_s / count)
+            for key in work_keys(row):
+                found.setdefault(key, []).append((count, each))
     return {key: Works(*(values[0] if near(min(values), max(values)) else None
-                         for values in zip(*by_count.values())))
-            for key, by_count in found.items() if len(by_count) > 1}
+                         for values in zip(*(each for _, each in measured))))
+            for key, measured in found.items() if len({count for count, _ in measured}) > 1}
 
 
 def near(value: float, known: float) -> bool:
@@ -181,16 +211,15 @@ def work_of(row: Row, known: Reference) -> Works:
     same = known.rows.get(key_of(row))
     if same and same.unit == row.unit and same.rate and same.median_s:
         return Works(same.bytes, same.flops, same.rate * same.median_s)
-    usual = known.works.get(work_key(row), Works(None, None, None))
+    usual = next((known.works[key] for key in work_keys(row) if key in known.works),
+                 Works(None, None, None))
     here = [None if value is None else value * elements(row) for value in usual]
     work = {name: said if value is None or near(said or 0, value) else value
             for name, said, value in (("bytes", row.bytes, here[0]), ("flops", row.flops, here[1]))}
-    amount = here[2]
-    if row.unit in GIGA and work[GIGA[row.unit][0]]:
+    amount, version = here[2], known.versions.get((row.study, row.version))
+    if row.unit in GIGA and (not version or version.by_work):
         name, scale = GIGA[row.unit]
-        each = getattr(usual, name)  # rates may count other bytes than the memory's
-        ratio = usual.amount * scale / each if each and usual.amount else 1
-        amount = (work[name] or 0) * ratio / scale
+        amount = (work[name] or 0) / scale
     elif amount is None and row.rate and row.median_s:
         amount = row.rate * row.median_s
     return Works(work["bytes"], work["flops"], amount)
@@ -225,6 +254,9 @@ def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]
         kinds.append("limit")
     if row.limit and known.limits and row.limit.name not in known.limits:
         kinds.append("name")
+    version = known.versions.get((row.study, row.version))
+    if version and version.role != row.role:
+        kinds.append("role")
     if (row.bytes or 0) != (work.bytes or 0) or (row.flops or 0) != (work.flops or 0):
         kinds.append("work")
     if row.instantiations and not (INSTANTIATIONS[0] <= min(row.instantiations) / middle
@@ -233,21 +265,12 @@ def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]
     new_limit = row.limit
     if row.limit and limit and limit != row.limit.value:
         new_limit = dataclasses.replace(row.limit, value=limit)
-    fresh = dataclasses.replace(row, median_s=middle, q1_s=quartiles[0], q3_s=quartiles[2],
+    fresh = dataclasses.replace(row, role=version.role if version else row.role,
+                                median_s=middle, q1_s=quartiles[0], q3_s=quartiles[2],
                                 rate=rate, of_limit=share, limit=new_limit)
-    same = known.rows.get(key_of(row))
-    cold = (same.l2 if same else row.l2) == "cold"
+    cold = (version.l2 if version else row.l2) == "cold"
     return fresh, kinds + (impossible(carried, share, limit if to_memory else None, gpu)
-                           if cold and not in_cache(row, work, gpu, known) else [])
-
-
-def in_cache(row: Row, work: Works, gpu: Gpu, known: Reference) -> bool:
-    """Whether the data may stay in the L2 cache. Its size is the course's for the same GPU, and on
-    none more than LARGEST_L2."""
-    same_gpu = known.gpu and known.gpu.kind == gpu.kind
-    size = (known.gpu.l2_bytes if known.gpu and same_gpu else gpu.l2_bytes) or LARGEST_L2
-    to_memory = row.limit is not None and row.limit.unit == "GB/s"
-    return to_memory and (work.bytes or 0) < 2 * min(size, LARGEST_L2)
+                           if cold else [])
 
 
 def impossible(carried: float, share: Optional[float], limit: Optional[float],
@@ -265,6 +288,7 @@ TEXTS = {
                "what follows is shown",
     "limit": "the written limit does not follow from the memory's own rates in the file; what "
              "follows is shown",
+    "role": "a version that plays another part in the course, which counts",
     "name": "a limit of another name than the course's",
     "work": "another amount of work than the course's; the course's is counted",
     "graph": "the samples do not fit the first times of the same launches",
@@ -302,14 +326,15 @@ def of_sources(file: ResultFile) -> List[Remark]:
     if all(row.code is None for row in ours):
         return [Remark("sources", "the file does not say which sources it is of (not started by "
                                   "./chapters/run)")]
+    names = {name for _, name in known.versions}
     changed = code.older([(row.file, row.code) for row in ours], known.hashes)
     found = {
         "other sources than in this copy of the course": [
             row for row in ours if row.file in changed
-            or row.code and known.files.get(row.version, row.file) != row.file],
+            or row.code and known.versions.get((row.study, row.version), row).file != row.file],
         "rows that do not say which sources they are of": [row for row in ours if not row.code],
         "versions that the course does not have": [
-            row for row in ours if known.files and row.version not in known.files]}
+            row for row in ours if names and row.version not in names]}
     return [Remark("sources", text, tuple(row.version for row in rows))
             for text, rows in found.items() if rows]
 
@@ -333,6 +358,13 @@ def flags_of(file: ResultFile, rows: Sequence[Row]) -> List[str]:
     return sorted(set(found) - {"smaller_size", "largest_size"})
 
 
+def sentence_of(flag: str) -> str:
+    """What a flag means, without the flag's own word before it."""
+    text = FLAG_WORDS.get(flag, flag)
+    head, _, rest = text.partition(": ")
+    return rest if rest and head.lower().replace(" ", "_") == flag else text
+
+
 def of_file(file: ResultFile, rows: Sequence[Row]) -> List[Remark]:
     """How the file was measured: flags, and rows without a check. `rows`: those that are shown."""
     remarks = of_sources(file)
@@ -340,13 +372,23 @@ def of_file(file: ResultFile, rows: Sequence[Row]) -> List[Remark]:
         names = tuple(row.version for row in rows if flag in row.flags
                       or flag == "noisy" and is_noisy(row)
                       or flag == "few_samples" and is_few(row))
-        remarks.append(Remark(flag, FLAG_WORDS.get(flag, flag).partition(": ")[2]
-                              or FLAG_WORDS.get(flag, flag), names))
+        remarks.append(Remark(flag, sentence_of(flag), names))
     blind = tuple(row.version for row in rows if row.verified is None and not row.skipped
                   and (row.seconds or row.model))
     if blind:
         remarks.append(Remark("unchecked", "results that were not checked", blind))
-    return remarks + of_samples(rows)
+    return remarks + of_samples(rows) + of_cases(file, rows)
+
+
+def of_cases(file: ResultFile, rows: Sequence[Row]) -> List[Remark]:
+    """Times at sizes, types and inputs that the course's record does not have; a row that stepped
+    down to a smaller size says so itself."""
+    known = reference(file.chapter).versions
+    found = tuple(row.version for row in rows if row.seconds and "smaller_size" not in row.flags
+                  and (row.study, row.version) in known
+                  and row.case not in known[row.study, row.version].cases)
+    return [Remark("size", "another size, type or input than in the course's record",
+                   found)] if found else []
 
 
 def of_samples(rows: Sequence[Row]) -> List[Remark]:
@@ -378,7 +420,8 @@ def facts(file: ResultFile) -> Dict[str, float]:
     found = {f"{name}|GB/s": value for name, value in known.items() if value}
     for row in file.rows:
         if row.limit and row.limit.name not in MEMORY_LIMITS and row.role != "exercise":
-            found.setdefault(f"{row.study}'s {row.limit.name} is|{row.limit.unit}", row.limit.value)
+            name = f"{row.study}'s {row.limit.name} is|{row.limit.unit}"
+            found[name] = min(found.get(name, row.limit.value), row.limit.value)
     return found
 
 
