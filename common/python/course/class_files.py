@@ -30,7 +30,7 @@ class Entry:
     file: ResultFile
     name: str
     remarks: List[Remark] = field(default_factory=list)
-    older: int = 0  # files of the same label, GPU and chapter of which nothing is shown
+    other: int = 0  # files of the same label, GPU and chapter of which nothing is shown
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def merged(group: Sequence[Entry]) -> Entry:
     """One entry of files in the order of their dates."""
     last = group[-1]
     if last.file.judged or len(group) == 1:
-        last.older = len(group) - 1
+        last.other = len(group) - 1
         return last
     having: Dict[str, List[Tuple[int, Entry]]] = {}
     for entry in group:

@@ -299,10 +299,10 @@ class ClassTable:
             who = [name + (f" ({remark.where if few else remark.count})" if remark.rows else "")
                    for name, remark in found]
             lines += self.item(f"{SHORT.get(kind, kind)}: {text}: {listed(who)}")
-        older = [f"{self.names.of(entry)} ({entry.older})" for entry in self.in_order(section)
-                 if entry.older]
-        lines += self.item("older files of the same label and GPU are not shown: "
-                           + listed(older)) if older else []
+        others = [f"{self.names.of(entry)} ({entry.other})" for entry in self.in_order(section)
+                 if entry.other]
+        lines += self.item("other files of the same label and GPU are not shown: "
+                           + listed(others)) if others else []
         return ["Remarks:", *([""] if self.markdown else []), *lines, ""] if lines else []
 
     # Text and Markdown

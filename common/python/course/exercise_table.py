@@ -162,8 +162,10 @@ def places(ordered: Sequence[Standing], cpu: bool) -> List[str]:
 def alike(leader: Standing, each: Standing, cpu: bool) -> bool:
     if cpu:
         return rank_key(leader, True) == rank_key(each, True)
-    if leader.verdict != each.verdict or leader.interval is None or each.interval is None:
-        return leader.verdict == each.verdict and leader.interval == each.interval
+    if leader.verdict != each.verdict:
+        return False
+    if leader.interval is None or each.interval is None:  # of an exercise that no time judges
+        return leader.interval is each.interval
     return each.interval[1] >= leader.interval[0]
 
 

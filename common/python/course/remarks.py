@@ -102,14 +102,17 @@ def key_of(row: Row) -> Key:
 @functools.lru_cache(maxsize=None)
 def reference(chapter: str) -> Reference:
     """The record and the sources of a chapter; empty for one that is not there."""
+    nothing = Reference({}, {}, {}, (), frozenset(), {}, None, {})
     try:
         found = chapters.find(chapter)
     except Problem:
-        return Reference({}, {}, {}, (), frozenset(), {}, None, {})
+        return nothing
+    if found.name != chapter:
+        return nothing
     hashes = code.hashes(found.path, ROOT / "common")
     record = found.recorded()
-    if found.name != chapter or not record:
-        return Reference({}, {}, {}, (), frozenset(), {}, None, hashes if found.name == chapter else {})
+    if not record:
+        return nothing._replace(hashes=hashes)
     file = results.load(record)
     rows = {key_of(row): row for row in file.rows if row.seconds}
     timed = list(rows.values())
@@ -134,6 +137,7 @@ def elements(row: Row) -> float:
 
 
 def versions_of(rows: Sequence[Row]) -> Dict[Tuple[str, str], KnownVersion]:
+    """By study and name: versions of one name may be written apart for each study."""
     found: Dict[Tuple[str, str], List[Row]] = {}
     for row in rows:
         found.setdefault((row.study, row.version), []).append(row)
@@ -144,6 +148,7 @@ def versions_of(rows: Sequence[Row]) -> Dict[Tuple[str, str], KnownVersion]:
 
 
 def counts_work(row: Row) -> bool:
+    """Whether the rate is of the row's own bytes or operations: not where blocks pass them on."""
     if row.unit not in GIGA or not row.rate or not row.median_s:
         return True
     name, scale = GIGA[row.unit]
@@ -268,7 +273,7 @@ def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]
     fresh = dataclasses.replace(row, role=version.role if version else row.role,
                                 median_s=middle, q1_s=quartiles[0], q3_s=quartiles[2],
                                 rate=rate, of_limit=share, limit=new_limit)
-    cold = (version.l2 if version else row.l2) == "cold"
+    cold = (version.l2 if version else row.l2) == "cold" and "l2_resident" not in row.flags
     return fresh, kinds + (impossible(carried, share, limit if to_memory else None, gpu)
                            if cold else [])
 
