@@ -286,6 +286,14 @@ class Cheats(Class):
                 row["instantiations_s"] = []
         self.expect("pins: .*size: ", settle(data))
 
+    def test_data_that_stayed_in_the_cache_say_so_and_are_not_above_the_pins(self):
+        data = machine("cheat")
+        row = row_of(data, "80_limit")
+        for key in ("seconds", "instantiations_s"):
+            row[key] = [value / 2 for value in row[key]]
+        row.update(l2="resident", flags=["l2_resident"])
+        self.expect("^L2: the data fit in the L2 cache.*80_limit[^;]*$", settle(data))
+
     def test_a_library_is_no_version(self):
         data = machine("cheat", chapter="07_quicksort")
         row_of(data, "91_cub_radix")["role"] = "version"
