@@ -647,7 +647,8 @@ class ExerciseTest(ScriptTest):
         for page in (True, False):
             if not page:
                 (self.chapter / "exercises" / "1_tail.md").unlink()
-            out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, EXIT="1", code=1)
+            out = self.run_script("chapters/run", "01", "--exercise", "1", patch=GPU, EXIT="1",
+                                  code=1)
             self.assertIn("Exercise 1: not yet", out)
             self.assertEqual("--hint" in out, page)
 

@@ -119,7 +119,8 @@ class Plans(unittest.TestCase):
     def test_every_remark_is_explained(self):
         table = PAGE.partition("| word | what is so |")[2].partition("\n\n")[0]
         kinds = [*remarks.TEXTS, "machine", "twins", "equal", "date", "sources", "unchecked",
-                 "interrupted", "noisy", "throttled", SHORT["debug_build"], SHORT["on_battery"], SHORT["few_samples"]]
+                 "interrupted", "noisy", "throttled", SHORT["debug_build"], SHORT["on_battery"],
+                 SHORT["few_samples"]]
         for kind in kinds:
             self.assertRegex(table, rf"\b{kind}\b")
 

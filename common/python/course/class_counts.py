@@ -94,8 +94,9 @@ def table(entries: Sequence[Entry], names: Names, study: Optional[str] = None) -
                  if not counts.same(counts.per_request(row.model or {}), known[key_of(row)])]
         students.append(student_of(names.of(entry), rows,
                                    f"{len(counted) - len(other)}/{len(counted)}"))
-        differing += [[names.of(entry), called(key_of(row), by_key), *counts.cells(counts.per_request(
-            row.model or {})), counts.lanes_cell(row.model or {})] for row in other]
+        differing += [[names.of(entry), called(key_of(row), by_key),
+                       *counts.cells(counts.per_request(row.model or {})),
+                       counts.lanes_cell(row.model or {})] for row in other]
     return Counted([version_line(called(key, by_key), rows, known[key])
                     for key, rows in by_key.items()], students, differing)
 

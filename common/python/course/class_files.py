@@ -1,7 +1,7 @@
 """The result files of a class: found, read, named, and sorted into chapters and exercises.
 
-A file that cannot be read is listed and the others go on. Of one label on one GPU the newest file of
-each study counts. Unlabelled files are named after their folder, or after themselves.
+A file that cannot be read is listed and the others go on. Of one label on one GPU the newest file
+of each study counts. Unlabelled files are named after their folder, or after themselves.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def files_in(paths: Iterable[Path]) -> Tuple[List[Tuple[Path, str]], List[str]]:
         inside = [path]
         if path.is_dir():
             inside = sorted(Path(folder, name) for folder, _, names in os.walk(
-                path, onerror=lambda error: bad.append(f"{error.filename}: {error.strerror}"))
+                path, onerror=lambda error: bad.append(
+                    one_line(f"{error.filename}: {error.strerror}")))
                 for name in names if name.lower().endswith(".json"))
         for file in inside:
             below = file.relative_to(path).parts if path.is_dir() else ()
@@ -109,7 +110,7 @@ def gather(paths: Sequence[Path]) -> Gathered:
                      for (chapter, number), files in sorted(groups.items()))
     for section in sections:
         add_class_remarks(section.entries)
-    return Gathered(sections, tuple(map(one_line, bad)), sum(map(len, groups.values())))
+    return Gathered(sections, tuple(bad), sum(map(len, groups.values())))
 
 
 def named(files: Sequence[Tuple[str, str, remarks.Doubts]]) -> List[Entry]:
@@ -152,8 +153,7 @@ def merged(group: Sequence[Entry]) -> Entry:
             having.setdefault(study, []).append((len(versions), entry))
     kept = {study: max(enumerate(found), key=lambda each: (each[1][0], each[0]))[1][1]
             for study, found in having.items()}
-    order = remarks.reference(last.file.chapter).studies
-    names = sorted(kept, key=lambda name: order.index(name) if name in order else len(order))
+    names = remarks.in_courses_order(last.file.chapter, kept)
     used = [entry for entry in group if any(each is entry for each in kept.values())] or [last]
     file = dataclasses.replace(
         used[-1].file, studies=tuple(kept[name].file.study(name) for name in names),
@@ -184,7 +184,7 @@ class Names:
         self.anonymous = anonymous
         self.numbers: Dict[str, str] = {}
         entries = [entry for section in sections for entry in section.entries]
-        mixed = random.Random(repr([(entry.file.date, entry.file.rows) for entry in entries]))
+        mixed = random.Random(repr([(entry.file.date, entry.file.rows[:1]) for entry in entries]))
         self.keys = {name: mixed.random() for name in sorted({entry.name for entry in entries})}
 
     def of(self, entry: Entry) -> str:

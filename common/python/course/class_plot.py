@@ -10,7 +10,7 @@ import statistics
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from . import plots
+from . import plots, tables
 from .class_table import ClassTable, Place
 from .results import ResultError
 
@@ -28,13 +28,12 @@ def short(heading: str, count: int) -> str:
     """A GPU in a legend: 'H200, 140 GiB, SM at 1980 MHz (6)'."""
     parts = [part for part in heading.replace("NVIDIA ", "").replace("GeForce ", "").split(", ")
              if not part.endswith("GB/s")]
-    return f"{cut(', '.join(parts), 50)} ({count})"
+    return f"{label(', '.join(parts), 50)} ({count})"
 
 
-def cut(text: str, most: int) -> str:
-    """A name as the picture has room for it."""
-    plain = text.replace("$", "\\$")  # no formula
-    return plain if len(plain) <= most else plain[:most - 2].rstrip("\\") + ".."
+def label(text: str, most: int) -> str:
+    """A name as the picture has room for it, and no formula."""
+    return tables.cut(text, most).replace("$", "\\$")
 
 
 def versions_of(groups: Sequence[Group]) -> List[str]:
@@ -90,7 +89,7 @@ def picture(title: str, groups: Sequence[Group]) -> Any:
     known = legend_groups(groups)
     legend_rows = (len(known) + 1) // 2
     bottom = (0.95 + 0.36 * legend_rows) / HEIGHT
-    labels = [cut(version, LONGEST) for version in versions]
+    labels = [label(version, LONGEST) for version in versions]
     left = (0.35 + 0.135 * max(map(len, labels))) / WIDTH
     figure.subplots_adjust(left=left, right=1 - 1.25 / WIDTH, top=1 - 1.1 / HEIGHT, bottom=bottom)
     row_points = 72 * HEIGHT * (1 - 1.1 / HEIGHT - bottom) / len(versions)
@@ -105,7 +104,7 @@ def picture(title: str, groups: Sequence[Group]) -> Any:
     for y in range(len(versions) - 1):
         axes.axhline(y + 0.5, color="#eeeeee", linewidth=1, zorder=0)
     students = f"{count} student{'' if count == 1 else 's'}"
-    figure.text(0.35 / WIDTH, 1 - 0.55 / HEIGHT, f"{cut(title, 60)}: {students}", fontsize=24,
+    figure.text(0.35 / WIDTH, 1 - 0.55 / HEIGHT, f"{label(title, 60)}: {students}", fontsize=24,
                 weight="bold")
     axes.annotate("median", (1.015, 1), (0, 6), xycoords="axes fraction",
                   textcoords="offset points", fontsize=LETTERS - 2, color=plots.GREY)

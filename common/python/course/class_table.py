@@ -84,14 +84,12 @@ def study_of(section: Section, study: Optional[str]) -> str:
     """The study asked for; else the one that comes first in most files, by the course's order."""
     if study:
         return study
-    order = remarks.reference(section.chapter).studies
-    firsts = []
+    counts: Counter[str] = Counter()
     for entry in section.entries:
-        names = [name for name in order if entry.file.rows_of(name)] or [
-            each.name for each in entry.file.studies]
-        firsts += names[:1]
-    counts = Counter(firsts)
-    return max(sorted(counts, key=lambda name: order.index(name) if name in order else len(order)),
+        with_rows = {row.study for row in entry.file.rows}
+        names = with_rows or {each.name for each in entry.file.studies}
+        counts.update(remarks.in_courses_order(section.chapter, sorted(names))[:1])
+    return max(remarks.in_courses_order(section.chapter, counts),
                key=lambda name: counts[name], default="")
 
 
@@ -122,15 +120,17 @@ def place_of(entry: Entry, study: str, first: str) -> Place:
 
 
 def groups_of(places: Sequence[Place]) -> List[Tuple[str, List[Place]]]:
-    """Places by GPU: name, memory and pins, and clocks within 5 %. Each group sorted, the best share
-    first. Who timed nothing has no clock, and stands in the first group of the GPU."""
+    """Places by GPU: name, memory and pins, and clocks within 5 %. Each group sorted, the best
+    share first. Who timed nothing has no clock, and stands in the first group of the GPU."""
     kinds: Dict[Tuple[str, int, int], List[Place]] = {}
     for place in places:
         kinds.setdefault(place.entry.file.gpu.kind, []).append(place)
     found = []
     for (name, memory, pins), members in sorted(kinds.items()):
-        timed = [place for place in members if place.clock] or members
-        others = [place for place in members if not any(place is each for each in timed)]
+        timed = [place for place in members if place.clock]
+        others = [place for place in members if not place.clock]
+        if not timed:
+            timed, others = others, []
         for cluster in remarks.clusters([place.clock for place in timed]):
             group = sorted([timed[k] for k in sorted(cluster)] + others,
                            key=lambda place: -(place.share or 0))
@@ -167,14 +167,14 @@ def fitted(rows: List[List[str]], widths: Sequence[int], headings: Sequence[str]
     for row in rows:
         cells = []
         for k, (text, width) in enumerate(zip(row, widths)):
-            cut = text if len(text) <= width else text[:width - 2] + ".."
+            cut = tables.cut(text, width)
             cells.append(cut.ljust(width) if headings[k] in WORDS else cut.rjust(width))
         lines.append("  ".join(cells).rstrip())
     return lines
 
 
 def widths_of(rows: Sequence[Sequence[str]], least: Sequence[int]) -> List[int]:
-    """Widths that fill at most 80 columns; columns that are too wide give way, the last one first."""
+    """Widths that fill at most 80 columns; columns too wide give way, the last one first."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     excess = sum(widths) + 2 * (len(widths) - 1) - WIDTH
     for k in (len(widths) - 1, 1, 0, *range(2, len(widths) - 1)):
@@ -288,7 +288,8 @@ class ClassTable:
         """Each sentence once, with those that it is about."""
         study = study_of(section, self.study)
         about: Dict[Tuple[str, str], List[Tuple[str, Remark]]] = {}
-        for entry in self.in_order(section):
+        everybody = self.in_order(section)
+        for entry in everybody:
             rows = entry.file.rows if section.exercise else entry.file.rows_of(study)
             for remark in entry.remarks + remarks.of_file(entry.file, rows):
                 key = (remark.kind, self.names.text(remark, section))
@@ -299,7 +300,7 @@ class ClassTable:
             who = [name + (f" ({remark.where if few else remark.count})" if remark.rows else "")
                    for name, remark in found]
             lines += self.item(f"{SHORT.get(kind, kind)}: {text}: {listed(who)}")
-        others = [f"{self.names.of(entry)} ({entry.other})" for entry in self.in_order(section)
+        others = [f"{self.names.of(entry)} ({entry.other})" for entry in everybody
                  if entry.other]
         lines += self.item("other files of the same label and GPU are not shown: "
                            + listed(others)) if others else []

@@ -274,7 +274,8 @@ class Comparison:
         render = tables.to_markdown if markdown else tables.to_text
         bullet, title = ("- ", "### ") if markdown else ("  ", "")
         said = tables.for_markdown if markdown else str
-        out = [f"{bullet}{letter}  {said(self.describe(k))}" for k, letter in enumerate(self.letters)]
+        out = [f"{bullet}{letter}  {said(self.describe(k))}"
+               for k, letter in enumerate(self.letters)]
         differing = self.environment()
         out += ["", "environments differ:" if differing else "environments: the same", ""]
         if differing and markdown:

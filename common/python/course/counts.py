@@ -6,7 +6,7 @@ import csv
 import functools
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import Problem, chapters, tables
+from . import Problem, chapters, results, tables
 from .results import Row
 
 # heading of a column, the counter, its unit
@@ -27,6 +27,12 @@ def per_request(model: Dict[str, Any]) -> Counts:
         requests, units = access.get("requests") or 0, access.get(unit) or 0
         found.append(units / requests if requests else None)
     return tuple(found)
+
+
+def total(model: Optional[Dict[str, Any]]) -> float:
+    """All sectors of the global memory and wavefronts of the shared, atomics too."""
+    return sum(((model or {}).get(name) or {}).get(
+        "sectors" if name.startswith("global") else "wavefronts") or 0 for name in results.ACCESSES)
 
 
 def lanes_busy(model: Dict[str, Any]) -> Optional[float]:

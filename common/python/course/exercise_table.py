@@ -21,8 +21,8 @@ ENOUGH_FOR_USUAL = 3  # files of one GPU
 SLOW_BASE = 0.9       # of the usual share of the limit: slower than noise makes it
 COUNTED = ["place", "student", "verdict", *(name for name, _, _ in counts.ACCESSES), "lanes",
            "total"]
-COUNTED_NOTE = (counts.NOTE + " Total: all sectors and wavefronts, those of atomics too; the fewer, "
-                "the better the place.")
+COUNTED_NOTE = (counts.NOTE + " Total: all sectors and wavefronts, those of atomics too; the "
+                "fewer, the better the place.")
 
 
 class Usual(NamedTuple):
@@ -65,7 +65,7 @@ class Standing(NamedTuple):
         if self.row is not None and self.row.verified is False:
             return "its row says that the result is wrong"
         if self.entry.file.on_cpu:
-            return "" if total(model) or not self.usual.counted else "its file has no counts"
+            return "" if counts.total(model) or not self.usual.counted else "its file has no counts"
         if judged.verdict == "right" or not judged.compared:
             return ""
         if self.ratio is None:
@@ -101,20 +101,13 @@ def usual_of(entries: Sequence[Entry]) -> Usual:
         row = compared_row(entry)
         if row and row.of_limit:
             shares.setdefault(entry.file.gpu.kind, []).append(row.of_limit)
-    counted = any(total(row.model) for entry in entries for row in entry.file.rows
+    counted = any(counts.total(row.model) for entry in entries for row in entry.file.rows
                   if row.role == "exercise" and entry.file.judged
                   and entry.file.judged.verdict != "not yet")
     return Usual(max(statistics.multimode(ratios), default=None),
                  min(statistics.multimode(versions), default=""), counted,
                  {kind: statistics.median(values) for kind, values in shares.items()
                   if len(values) >= ENOUGH_FOR_USUAL})
-
-
-def total(model: Optional[Dict[str, Any]]) -> float:
-    """All sectors of the global memory and wavefronts of the shared, atomics too."""
-    return sum(((model or {}).get(f"{space}_{what}") or {}).get(unit) or 0
-               for space, unit in (("global", "sectors"), ("shared", "wavefronts"))
-               for what in ("loads", "stores", "atomics"))
 
 
 def compared_row(entry: Entry) -> Optional[Row]:
@@ -138,7 +131,7 @@ def rank_key(each: Standing, cpu: bool) -> Tuple:
     order = {"passed": 0, "right": 1, "see why": 2, "not yet": 3}[each.verdict]
     if not cpu:
         return order, each.interval is None, -(each.ratio or 0)
-    return order, total(each.row.model if each.row else None)
+    return order, counts.total(each.row.model if each.row else None)
 
 
 def places(ordered: Sequence[Standing], cpu: bool) -> List[str]:
@@ -190,7 +183,7 @@ def board(entries: Sequence[Entry], names: Names, cpu: bool) -> Tuple[Table, str
 
 def counted_cells(model: Optional[Dict[str, Any]]) -> List[str]:
     return [*counts.cells(counts.per_request(model or {})), counts.lanes_cell(model or {}),
-            f"{total(model):.0f}" if model else "-"]
+            f"{counts.total(model):.0f}" if model else "-"]
 
 
 def line_of(place: str, each: Standing, names: Names, cpu: bool) -> List[str]:
@@ -229,5 +222,6 @@ def csv_cells(section: Section, place: str, each: Standing, names: Names) -> Dic
         "unit": row.unit if row else "", "of_limit": text(row.of_limit if row else None, ".4f"),
         "half_interval": text(sure, ".4f"), "first": judged.compared,
         "x_first": text(each.ratio, ".4f"), "right": int(each.verdict in ("passed", "right")),
-        "checked": 1, "place": "" if place == "-" else place, "remarks": "; ".join(filter(None, remarked)),
+        "checked": 1, "place": "" if place == "-" else place,
+        "remarks": "; ".join(filter(None, remarked)),
         "findings": class_counts.findings_text(file.rows).strip("-") if file.on_cpu else ""}

@@ -122,6 +122,12 @@ def reference(chapter: str) -> Reference:
                      versions_of(file.rows), file.gpu, hashes)
 
 
+def in_courses_order(chapter: str, studies: Iterable[str]) -> List[str]:
+    """Names of studies as the chapter's record has them, then those that it lacks."""
+    order = reference(chapter).studies
+    return sorted(studies, key=lambda name: order.index(name) if name in order else len(order))
+
+
 def shares_of(rows: Sequence[Row], gpu: Gpu) -> Dict[Tuple[str, str], float]:
     """The written share of each version's bytes, where it is the same at all sizes."""
     found: Dict[Tuple[str, str], List[Optional[float]]] = {}

@@ -224,6 +224,11 @@ def _table_of_columns(result: ResultFile, names: List[str], columns: Sequence[Co
     return headers, table
 
 
+def cut(text: str, width: int) -> str:
+    """A text where there is room for `width` letters: what is cut ends in two dots."""
+    return text if len(text) <= width else text[:width - 2] + ".."
+
+
 def for_markdown(text: str) -> str:
     """Somebody's text where Markdown would take it for HTML or for a link."""
     return html.escape(text, quote=False).replace("[", "\\[")
@@ -257,7 +262,7 @@ def to_text(table: Table, width: int = 80) -> str:
         if lines:
             lines.append("")
         for row in [headers] + rows:
-            name = row[0] if len(row[0]) <= widths[0] else row[0][:widths[0] - 2] + ".."
+            name = cut(row[0], widths[0])
             tail = row[start:]  # words, in a short row
             if len(row) == len(headers):
                 tail = [row[k].rjust(widths[k]) for k in range(start, stop)]
