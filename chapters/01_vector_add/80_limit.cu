@@ -1,7 +1,8 @@
 // The record, after the readable ladder ended. Needs compute capability 9.0; see chapter 09.
 // Idea: the SM's TMA unit moves whole tiles into shared memory, so that we can choose the bytes
 //   in flight: 6 blocks x 2 x 4 KiB = 48 KiB per SM. And the L2 cache is told to keep what was
-//   read, so that it writes the results back sooner.
+//   read, so that it writes the results back sooner. Below 3 * 2^24 elements, where a barrier and
+//   shared memory cost more than they win, version 06 does the work.
 // Predicts: 48 KiB just saturate the memory; less starves it, more disturbs it (07). The hint may
 //   save some of the memory's changes between reading and writing.
 // Still wrong: one launch and its tail cost some microseconds; chapter 21 works on those.
@@ -9,6 +10,11 @@
 
 #include <cstdint>
 #include <cuda/ptx>
+
+// Calls 06_vectors.cu
+namespace vectors {
+cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream);
+}  // namespace vectors
 
 namespace limit {
 
@@ -18,6 +24,7 @@ constexpr int block_size = 256;
 constexpr int tile = 4 * block_size;  // floats: one float4 per thread
 constexpr int tile_bytes = tile * static_cast<int>(sizeof(float));
 constexpr int blocks_per_sm = 6;
+constexpr std::int64_t least = 3 << 24;  // elements; measured: below, 06 is as fast or faster
 
 /// A cache policy: evict other lines first. PTX ISA, "createpolicy".
 __device__ std::uint64_t keep_in_l2() {
@@ -75,9 +82,9 @@ bool aligned(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % align
 /// cudaErrorInvalidValue for other pointers, for n < 0 or for more blocks than a grid has, or the
 /// error of the launch.
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
-  if (n == 0) return cudaSuccess;
+  if (n < least) return vectors::add(a, b, c, n, stream);
   const std::int64_t blocks = (n + tile - 1) / tile;
-  if (n < 0 || blocks > INT32_MAX) return cudaErrorInvalidValue;
+  if (blocks > INT32_MAX) return cudaErrorInvalidValue;
   if (!aligned(a) || !aligned(b) || !aligned(c)) return cudaErrorInvalidValue;
   int device = 0, per_sm = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;

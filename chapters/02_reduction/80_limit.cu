@@ -2,8 +2,8 @@
 //   teach what it uses.
 // Idea: each size gets what is fastest for it: one block; up to 2^17 elements eight blocks that are
 //   a cluster and write into each other's shared memory; above, a sum a block, then one block for
-//   those sums. And a launch gets ready while the one before it still runs (programmatic dependent
-//   launch): it waits only before it touches memory.
+//   those sums, whose launch gets ready while the first kernel runs (programmatic dependent
+//   launch).
 // Predicts: small n: a launch, a trip to the memory and one to a neighbour. Large n: the read-only
 //   kernel, and a microsecond or two.
 #include <cooperative_groups.h>
@@ -78,8 +78,13 @@ __device__ T sum_of_tiles(const T* in, std::int64_t n, std::int64_t first, std::
 #pragma unroll
     for (int u = 0; u < unroll; ++u) sum += (v[u].x + v[u].y) + (v[u].z + v[u].w);
   }
+  const Vector<T>* from = reinterpret_cast<const Vector<T>*>(in + start);
 #pragma unroll 4
-  for (std::int64_t i = start + threadIdx.x; i < n; i += block_size) sum += in[i];
+  for (std::int64_t i = threadIdx.x; start + 4 * i + 4 <= n; i += block_size) {
+    sum += (from[i].x + from[i].y) + (from[i].z + from[i].w);
+  }
+  const std::int64_t i = n - n % 4 + threadIdx.x;  // of the array's last elements
+  if (start < n && i < n) sum += in[i];
   return sum;
 }
 
@@ -91,7 +96,6 @@ __global__ void __launch_bounds__(block_size) reduce_cluster(const T* in, T* out
   __shared__ T partial[blocks_in_cluster];  // of rank 0: a sum from each block
   __shared__ std::uint64_t arrived;         // of rank 0: an mbarrier
   const unsigned t = threadIdx.x;
-  cudaTriggerProgrammaticLaunchCompletion();  // the next kernel may get ready
   cg::cluster_group cluster = cg::this_cluster();
   if (blockIdx.x == 0 && t == 0) {
     ptx::mbarrier_init(&arrived, 1);
@@ -100,7 +104,6 @@ __global__ void __launch_bounds__(block_size) reduce_cluster(const T* in, T* out
                                    sizeof partial);
   }
   auto ready = cluster.barrier_arrive();  // the barrier exists; wait for it only when it is needed
-  cudaGridDependencySynchronize();        // the kernel before is complete
   const T sum =
       block_sum<block_size>(sum_of_tiles<block_size, unroll>(in, n, blockIdx.x, gridDim.x));
   cluster.barrier_wait(std::move(ready));
@@ -119,29 +122,34 @@ __global__ void __launch_bounds__(block_size) reduce_cluster(const T* in, T* out
 /// out[b] = the sum of tiles b, b + gridDim.x, ...
 template <int block_size, int unroll, class T>
 __global__ void __launch_bounds__(block_size) reduce_tiles(const T* in, T* out, std::int64_t n) {
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();  // the second kernel of two may get ready
+  cudaGridDependencySynchronize();            // the first is complete
   const T sum =
       block_sum<block_size>(sum_of_tiles<block_size, unroll>(in, n, blockIdx.x, gridDim.x));
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-/// A launch that may begin before the kernel in front of it in the stream has ended; the kernel
-/// waits by itself. cluster: blocks of one cluster, or 1.
+/// How blocks are launched: as one cluster; or so that they may begin before the kernel in front of
+/// them has ended, and wait by themselves. (Behind another's kernel that costs more than it saves.)
+enum class How { ordinary, cluster, early };
+
 struct Launch {
-  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchAttribute attribute = {};
   cudaLaunchConfig_t config = {};
-  Launch(std::int64_t blocks, int block_size, int cluster, cudaStream_t stream) {
-    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[0].val.programmaticStreamSerializationAllowed = 1;
-    attributes[1].id = cudaLaunchAttributeClusterDimension;
-    attributes[1].val.clusterDim.x = static_cast<unsigned>(cluster);
-    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
+  Launch(How how, std::int64_t blocks, int block_size, cudaStream_t stream) {
+    if (how == How::cluster) {
+      attribute.id = cudaLaunchAttributeClusterDimension;
+      attribute.val.clusterDim.x = static_cast<unsigned>(blocks);
+      attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    } else {
+      attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      attribute.val.programmaticStreamSerializationAllowed = 1;
+    }
     config.gridDim = dim3(static_cast<unsigned>(blocks));
     config.blockDim = dim3(static_cast<unsigned>(block_size));
     config.stream = stream;
-    config.attrs = attributes;
-    config.numAttrs = cluster > 1 ? 2 : 1;
+    config.attrs = &attribute;
+    config.numAttrs = how == How::ordinary ? 0 : 1;
   }
   Launch(const Launch&) = delete;  // config points into it
 };
@@ -149,15 +157,15 @@ struct Launch {
 /// A tile a block, in one cluster.
 template <int block_size, int unroll, class T>
 cudaError_t sum_by_cluster(const T* in, T* out, std::int64_t n, cudaStream_t stream) {
-  const Launch launch(blocks_in_cluster, block_size, blocks_in_cluster, stream);
+  const Launch launch(How::cluster, blocks_in_cluster, block_size, stream);
   return cudaLaunchKernelEx(&launch.config, reduce_cluster<block_size, unroll, T>, in, out, n);
 }
 
 /// out[b] = the sum of tiles b, b + blocks, ...
 template <int block_size, int unroll, class T>
-cudaError_t sum_tiles(const T* in, T* out, std::int64_t n, std::int64_t blocks,
+cudaError_t sum_tiles(How how, const T* in, T* out, std::int64_t n, std::int64_t blocks,
                       cudaStream_t stream) {
-  const Launch launch(blocks, block_size, 1, stream);
+  const Launch launch(how, blocks, block_size, stream);
   return cudaLaunchKernelEx(&launch.config, reduce_tiles<block_size, unroll, T>, in, out, n);
 }
 
@@ -166,9 +174,11 @@ template <int block_size, int unroll, int finishers, class T>
 cudaError_t sum_by_tiles(T* partial, const T* in, T* out, std::int64_t n, cudaStream_t stream) {
   constexpr int tile = block_size * unroll * 4;
   const std::int64_t blocks = std::min((n + tile - 1) / tile, most_blocks);
-  if (cudaError_t error = sum_tiles<block_size, unroll>(in, partial, n, blocks, stream))
+  if (cudaError_t error =
+          sum_tiles<block_size, unroll>(How::ordinary, in, partial, n, blocks, stream))
     return error;
-  return sum_tiles<finishers, 1>(static_cast<const T*>(partial), out, blocks, 1, stream);
+  return sum_tiles<finishers, 1>(How::early, static_cast<const T*>(partial), out, blocks, 1,
+                                 stream);
 }
 
 /// True unless p is a multiple of `bytes`.
@@ -192,7 +202,7 @@ cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T
   if (misaligned(workspace, alignof(T)) || misaligned(in, 16)) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(out, 0, sizeof(T), stream);
   T* const partial = static_cast<T*>(workspace);
-  if (n <= 1 << 12) return sum_tiles<256, 4>(in, out, n, 1, stream);
+  if (n <= 1 << 12) return sum_tiles<256, 4>(How::ordinary, in, out, n, 1, stream);
   if (n <= 1 << 15) return sum_by_cluster<256, 4>(in, out, n, stream);
   if (n <= 1 << 16) return sum_by_cluster<512, 4>(in, out, n, stream);
   if (n <= 1 << 17) return sum_by_cluster<1024, 4>(in, out, n, stream);

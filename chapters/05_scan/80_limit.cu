@@ -320,7 +320,6 @@ __device__ void scan_tiles(Ring<T, rows, stages>& ring, T* out, std::int64_t n, 
 /// Clears the workspace of a scan: the next tile's number, then the tiles' sums.
 __global__ void clear(Word* words, std::int64_t count) {
   cudaTriggerProgrammaticLaunchCompletion();  // the scan may get ready
-  cudaGridDependencySynchronize();            // who used the words before is done
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) words[i] = 0;
 }
@@ -363,20 +362,22 @@ constexpr int small_warps = small_block / 32;
 template <class T, int rows>
 constexpr int small_tile = small_block* rows* Vector<T>::size;  // elements
 
-/// A tile a block, in registers: for so few tiles that one look finds the sums of all.
-/// words: cleared.
-template <bool exclusive, int rows, class T, class Op>
+/// A tile a block, in registers: for so few tiles that one look finds the sums of all. `alone`: one
+/// tile, and nobody needs words; otherwise they are cleared.
+template <bool exclusive, int rows, bool alone, class T, class Op>
 __global__ void __launch_bounds__(small_block, 1)
     scan_once(const T* in, T* out, Word* words, std::int64_t n, Op op, T initial) {
   constexpr int size = Vector<T>::size;
   __shared__ int number_of_block;
   __shared__ T sums[small_warps];  // of each warp; then what comes before it
   const int t = static_cast<int>(threadIdx.x), warp = t / 32, lane = t % 32;
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
-  if (t == 0) number_of_block = static_cast<int>(atomicAdd(reinterpret_cast<unsigned*>(words), 1u));
-  __syncthreads();
-  const int number = number_of_block;
+  if (!alone) {
+    cudaGridDependencySynchronize();  // the words are cleared, and the input is there
+    if (t == 0)
+      number_of_block = static_cast<int>(atomicAdd(reinterpret_cast<unsigned*>(words), 1u));
+    __syncthreads();
+  }
+  const int number = alone ? 0 : number_of_block;
   const std::int64_t start =
       std::int64_t{number} * small_tile<T, rows> + (warp * rows * 32 + lane) * size;
   Vector<T> v[rows];
@@ -405,9 +406,10 @@ __global__ void __launch_bounds__(small_block, 1)
     const T x = lane < small_warps ? sums[lane] : T{};
     const T upto = warp_scan(x, lane, op);
     const T left = __shfl_up_sync(all_lanes, upto, 1);
-    if (lane == small_warps - 1) publish(words + 1 + std::int64_t{number} * words_of<T>, upto);
+    if (!alone && lane == small_warps - 1)
+      publish(words + 1 + std::int64_t{number} * words_of<T>, upto);
     const bool have = exclusive || number > 0;
-    const T prefix = gather(initial, exclusive, words + 1, 0, number, lane, op);
+    const T prefix = alone ? initial : gather(initial, exclusive, words + 1, 0, number, lane, op);
     if (lane < small_warps) sums[lane] = lane == 0 ? prefix : have ? op(prefix, left) : left;
   }
   __syncthreads();
@@ -435,12 +437,13 @@ __global__ void __launch_bounds__(small_block, 1)
   }
 }
 
-/// A launch that may begin before the kernel in front of it in the stream has ended; the kernel
-/// waits by itself.
+/// `early`: a launch that may begin before the kernel in front of it in the stream has ended; the
+/// kernel waits by itself. (Behind another's kernel that costs more than it saves.)
 struct Launch {
   cudaLaunchAttribute attribute = {};
   cudaLaunchConfig_t config = {};
-  Launch(std::int64_t blocks, int threads, std::size_t shared_bytes, cudaStream_t stream) {
+  Launch(bool early, std::int64_t blocks, int threads, std::size_t shared_bytes,
+         cudaStream_t stream) {
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
     config.gridDim = dim3(static_cast<unsigned>(blocks));
@@ -448,7 +451,7 @@ struct Launch {
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.numAttrs = early ? 1 : 0;
   }
   Launch(const Launch&) = delete;  // config points into it
 };
@@ -485,9 +488,11 @@ inline bool misaligned(const void* p, std::size_t bytes) {
 template <bool exclusive, int rows, class T, class Op>
 cudaError_t scan_small(Word* words, const T* in, T* out, std::int64_t n, std::int64_t tiles, Op op,
                        T initial, cudaStream_t stream) {
-  const Launch launch(tiles, small_block, 0, stream);
-  return cudaLaunchKernelEx(&launch.config, scan_once<exclusive, rows, T, Op>, in, out, words, n,
-                            op, initial);
+  const Launch launch(tiles > 1, tiles, small_block, 0, stream);
+  return cudaLaunchKernelEx(&launch.config,
+                            tiles > 1 ? scan_once<exclusive, rows, false, T, Op>
+                                      : scan_once<exclusive, rows, true, T, Op>,
+                            in, out, words, n, op, initial);
 }
 
 template <bool exclusive, class T, class Op>
@@ -502,7 +507,7 @@ cudaError_t scan_large(Word* words, const T* in, T* out, std::int64_t n, std::in
   if (cudaError_t error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes))
     return error;
-  const Launch launch(std::min<std::int64_t>(tiles, sms), block_size, shared_bytes, stream);
+  const Launch launch(true, std::min<std::int64_t>(tiles, sms), block_size, shared_bytes, stream);
   return cudaLaunchKernelEx(&launch.config, kernel, in, out, words, n, static_cast<int>(tiles), op,
                             initial);
 }
@@ -527,9 +532,11 @@ cudaError_t scan_with(void* workspace, std::size_t& workspace_bytes, const T* in
   }
   if (n == 0) return cudaSuccess;
   Word* const words = static_cast<Word*>(workspace);
-  const Launch launch((plan.words + 255) / 256, 256, 0, stream);
-  if (cudaError_t error = cudaLaunchKernelEx(&launch.config, clear, words, plan.words))
-    return error;
+  if (plan.tiles > 1 || plan.kernel == plan.large) {
+    const Launch launch(false, (plan.words + 255) / 256, 256, 0, stream);
+    if (cudaError_t error = cudaLaunchKernelEx(&launch.config, clear, words, plan.words))
+      return error;
+  }
   if (plan.kernel == plan.tiny)
     return scan_small<exclusive, 2>(words, in, out, n, plan.tiles, op, initial, stream);
   if (plan.kernel == plan.small)

@@ -13,8 +13,12 @@ namespace pack_study {
 
 constexpr int block_size = 512;
 constexpr int warps = block_size / 32;
-constexpr int rows = 8;                      // of 32 vectors that a warp takes, one after the other
-constexpr int tile = block_size * rows * 4;  // elements
+/// A warp takes `rows` of 32 vectors, one after the other: more for large arrays; fewer make more
+/// blocks of a small one, so that every SM has one.
+constexpr int large_rows = 8, small_rows = 4;
+constexpr std::int64_t large = 1 << 22;  // elements; measured
+template <int rows>
+constexpr int tile = block_size* rows * 4;  // elements
 
 /// What blocks hand to each other: a count, and in the same word what it is.
 using Word = std::uint64_t;
@@ -73,8 +77,15 @@ __device__ void prefetch(const float* at, const float* end) {
 #endif
 }
 
+/// Clears the workspace: the next tile's number, then a word for each tile.
+__global__ void clear(Word* words, std::int64_t count) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) words[i] = 0;
+}
+
 /// out = the kept elements of in, *kept their number. words: one for each tile, all zero, behind
 /// the number of the next tile.
+template <int rows>
 __global__ void __launch_bounds__(block_size, 2)
     pack_tiles(const float* in, float* out, std::int64_t* kept, unsigned* next, Word* words,
                std::int64_t n, int tiles, int ahead) {
@@ -86,11 +97,12 @@ __global__ void __launch_bounds__(block_size, 2)
   if (t == 0) number_of_block = atomicAdd(next, 1u);
   __syncthreads();
   const int number = static_cast<int>(number_of_block);
-  const std::int64_t first = std::int64_t{number} * tile + warp * (rows * 128) + lane * 4;
+  const std::int64_t first = std::int64_t{number} * tile<rows> + warp * (rows * 128) + lane * 4;
   float4 v[rows];
 #pragma unroll
   for (int r = 0; r < rows; ++r) v[r] = load(in, first + r * 128, n);
-  prefetch(in + (std::int64_t{number} + ahead) * tile + t * line, in + n);
+  if (t * line < tile<rows>)
+    prefetch(in + (std::int64_t{number} + ahead) * tile<rows> + t * line, in + n);
 
   // Where each lane's elements of each row go, within the warp. A row keeps at most 128, so that
   // the counts of four rows fit into the bytes of one word, and one scan serves them all.
@@ -148,6 +160,30 @@ inline bool misaligned(const void* p, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
 }
 
+template <int rows>
+cudaError_t pack_by(Word* words, const float* in, float* out, std::int64_t* kept, std::int64_t n,
+                    cudaStream_t stream) {
+  constexpr auto kernel = pack_tiles<rows>;
+  constexpr int shared_bytes = tile<rows> * static_cast<int>(sizeof(float));
+  const std::int64_t tiles = (n + tile<rows> - 1) / tile<rows>;
+  int device = 0, sms = 0, per_sm = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device))
+    return error;
+  if (cudaError_t error =
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes))
+    return error;
+  if (cudaError_t error =
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, block_size, shared_bytes))
+    return error;
+  clear<<<static_cast<unsigned>((1 + tiles + 255) / 256), 256, 0, stream>>>(words, 1 + tiles);
+  if (cudaError_t error = cudaGetLastError()) return error;
+  kernel<<<static_cast<unsigned>(tiles), block_size, shared_bytes, stream>>>(
+      in, out, kept, reinterpret_cast<unsigned*>(words), words + 1, n, static_cast<int>(tiles),
+      sms * per_sm);
+  return cudaGetLastError();
+}
+
 /// out = the elements of in that are above 0, in their order; *kept = how many. Device pointers, in
 /// aligned to 16 bytes, out with room for n elements; out may not overlap in. With workspace ==
 /// nullptr: only writes the bytes of scratch memory that it needs. \returns cudaErrorInvalidValue
@@ -155,7 +191,8 @@ inline bool misaligned(const void* p, std::size_t bytes) {
 /// a launch.
 cudaError_t pack(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                  std::int64_t* kept, std::int64_t n, cudaStream_t stream) {
-  const std::int64_t tiles = (n + tile - 1) / tile;
+  const int elements = n < large ? tile<small_rows> : tile<large_rows>;
+  const std::int64_t tiles = (n + elements - 1) / elements;
   if (n < 0 || tiles > INT32_MAX) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
   if (workspace == nullptr) {
@@ -165,23 +202,9 @@ cudaError_t pack(void* workspace, std::size_t& workspace_bytes, const float* in,
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
   if (misaligned(workspace, alignof(Word)) || misaligned(in, 16)) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(kept, 0, sizeof *kept, stream);
-  constexpr int shared_bytes = tile * static_cast<int>(sizeof(float));
-  int device = 0, sms = 0, per_sm = 0;
-  if (cudaError_t error = cudaGetDevice(&device)) return error;
-  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device))
-    return error;
-  if (cudaError_t error = cudaFuncSetAttribute(
-          pack_tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes))
-    return error;
-  if (cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, pack_tiles,
-                                                                        block_size, shared_bytes))
-    return error;
-  if (cudaError_t error = cudaMemsetAsync(workspace, 0, needed, stream)) return error;
-  unsigned* const next = static_cast<unsigned*>(workspace);
-  Word* const words = static_cast<Word*>(workspace) + 1;
-  pack_tiles<<<static_cast<unsigned>(tiles), block_size, shared_bytes, stream>>>(
-      in, out, kept, next, words, n, static_cast<int>(tiles), sms * per_sm);
-  return cudaGetLastError();
+  Word* const words = static_cast<Word*>(workspace);
+  return n < large ? pack_by<small_rows>(words, in, out, kept, n, stream)
+                   : pack_by<large_rows>(words, in, out, kept, n, stream);
 }
 
 }  // namespace pack_study
