@@ -8,7 +8,7 @@ using namespace course;
 
 COURSE_LAUNCHERS(TransposeFloats, (transpose), copy_floats, copy_vectors, coalesced_reads,
                  coalesced_writes, shared_tile, padded, swizzled, rows_per_thread,
-                 vectors_transposed, limit, cublas_geam);
+                 vectors_transposed, whole_sectors, limit, cublas_geam);
 COURSE_TYPED_LAUNCHERS(TransposePitched, (transpose), any_matrix);
 
 namespace {
@@ -79,6 +79,7 @@ Study sequence() {
       row("08_rows_per_thread", "four elements per thread", rows_per_thread::transpose),
       row_of_groups("09_vectors", "16-byte accesses, 64 x 64", vectors_transposed::transpose),
       any_row<float>("10_any", "any size, pitch and type", any_matrix::transpose),
+      row("11_whole_sectors", "whole sectors, any size", whole_sectors::transpose),
       row_of_groups("80_limit", "09, keeping the input in L2", limit::transpose).needing(90),
       row("90_cublas", "cublasSgeam", cublas_geam::transpose).peer("cuBLAS"),
       bulk_copy_row(),
@@ -93,7 +94,7 @@ Study size_sweep() {
   std::vector<Size> sizes;
   for (std::int64_t side = 256; side <= 16384; side *= 2) sizes.push_back(matrix(side, side));
   Study study = at_sizes(sequence(), "size", "Rate over size, square, L2 cold",
-                         "02,04,06,08-10,80,90,92", sizes, "rows", "rows and columns");
+                         "02,04,06,08-11,80,90,92", sizes, "rows", "rows and columns");
   study.cpu_sizes = {matrix(256, 256), matrix(512, 512)};
   return study;
 }
@@ -102,7 +103,7 @@ Study size_sweep() {
 Study shapes() {
   Study study =
       at_sizes(sequence(), "shapes", "Powers of two and their neighbours, tall and wide",
-               "02,08-10,80,90,92",
+               "02,08-11,80,90,92",
                {matrix(8192, 8192), matrix(8224, 8224), matrix(8193, 8193), matrix(16384, 16384),
                 matrix(16416, 16416), matrix(16385, 16385), matrix(1000, 1000003),
                 matrix(1000003, 1000), matrix(64, 1 << 22), matrix(1 << 22, 64)});
