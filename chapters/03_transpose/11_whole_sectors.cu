@@ -45,8 +45,8 @@ struct Walk {
 };
 
 /// out = in transposed, a tile of down x across per block: known to the compiler as `known` x
-/// `known` unless that is 0. down is even, so that the lanes of a warp store to different banks.
-/// in: rows x cols, out: cols x rows.
+/// `known` unless that is 0. down is a multiple of a sector, so that all tiles of a row of out move
+/// back by the same: where one ends the next begins. in: rows x cols, out: cols x rows.
 template <int known>
 __global__ void __launch_bounds__(block_size)
     transpose_tiles(const float* in, float* out, std::int64_t rows, std::int64_t cols, int any_down,
@@ -127,7 +127,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
     return any_matrix::transpose(in, cols, out, rows, rows, cols, stream);
   }
   const int across = cols < side ? static_cast<int>(cols) : side;
-  const int down = cols < side ? (room / across - more) / 2 * 2 : side;
+  const int down = cols < side ? (room / across - more) / sector * sector : side;
   const std::int64_t tiles_down = (rows + more + down - 1) / down;
   const std::int64_t tiles_across = (cols + across - 1) / across;
   if (tiles_across > INT32_MAX / tiles_down) return cudaErrorInvalidValue;
