@@ -1,12 +1,10 @@
 // Idea: 10 for floats, with stores of whole sectors where the rows of out begin anywhere. Each row
-// of
-//   a tile is moved back to the sector in which its first element lies; so a block loads seven rows
-//   more than it stores. Matrices of few columns or rows get tiles of all of them, which are one
-//   piece of in or of out.
+//   of a tile is moved back to the sector in which its first element lies, so a block loads seven
+//   rows more than it stores. Matrices of few rows or columns get tiles of all of them, which are
+//   one piece of out or of in.
 // Predicts: a sector that two blocks store a part of is merged in the L2 cache, if it is still
-// there
-//   when the second comes. Without such sectors: 10's rate for aligned rows, less what the seven
-//   rows cost: they come from the L2 cache.
+//   there when the second comes. Without such sectors: 10's rate for aligned rows, less what the
+//   seven rows cost: they come from the L2 cache.
 // Still wrong: single elements, four times as many loads and stores as 09.
 #include <cuda_runtime.h>
 

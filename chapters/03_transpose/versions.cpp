@@ -101,14 +101,15 @@ Study size_sweep() {
 
 /// Powers of two are the sizes where all rows begin in the same part of the memory.
 Study shapes() {
-  Study study =
-      at_sizes(sequence(), "shapes", "Powers of two and their neighbours, tall and wide",
-               "02,08-11,80,90,92",
-               {matrix(8192, 8192), matrix(8224, 8224), matrix(8193, 8193), matrix(16384, 16384),
-                matrix(16416, 16416), matrix(16385, 16385), matrix(1000, 1000003),
-                matrix(1000003, 1000), matrix(64, 1 << 22), matrix(1 << 22, 64)});
-  study.cpu_sizes = {matrix(512, 512), matrix(544, 544), matrix(513, 513), matrix(100, 2003),
-                     matrix(2003, 100)};
+  Study study = at_sizes(
+      sequence(), "shapes", "Powers of two and their neighbours, primes, tall and flat",
+      "02,08-11,80,90,92",
+      {matrix(8192, 8192), matrix(8224, 8224), matrix(8193, 8193), matrix(16384, 16384),
+       matrix(16416, 16416), matrix(16385, 16385), matrix(12289, 8191), matrix(20011, 12007),
+       matrix(1001, 3001), matrix(1000, 1000003), matrix(1000003, 1000), matrix(64, 1 << 22),
+       matrix(1 << 22, 64), matrix(33, 4000037), matrix(4000037, 33), matrix(5, 10000019)});
+  study.cpu_sizes = {matrix(512, 512),  matrix(544, 544),  matrix(513, 513), matrix(101, 307),
+                     matrix(100, 2003), matrix(2003, 100), matrix(33, 1009), matrix(1009, 33)};
   return study;
 }
 
