@@ -1,11 +1,10 @@
 // Idea: 10 for floats, with stores of whole sectors where the rows of out begin anywhere. Each row
-//   of a tile is moved back to the sector in which its first element lies, so a block loads seven
-//   rows more than it stores. Matrices of few rows or columns get tiles of all of them, which are
-//   one piece of out or of in.
-// Predicts: a sector that two blocks store a part of is merged in the L2 cache, if it is still
-//   there when the second comes. Without such sectors: 10's rate for aligned rows, less what the
-//   seven rows cost: they come from the L2 cache.
-// Still wrong: single elements, four times as many loads and stores as 09.
+//   of a tile is moved back to the sector in which its first element lies: then all its stores are
+//   16 bytes, at the price of seven rows that two blocks load. Matrices of few rows or columns get
+//   tiles of all of them, which are one piece of out or of in.
+// Predicts: 10's rate for windows whose `out` is aligned, less what the seven rows cost: they come
+//   from the L2 cache.
+// Still wrong: loads of single elements.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -19,11 +18,78 @@ cudaError_t transpose(const float* in, std::int64_t in_pitch, float* out, std::i
 namespace whole_sectors {
 
 constexpr int block_size = 256;
-constexpr int sector = 32 / sizeof(float);  // elements
-constexpr int more = sector - 1;            // rows that are loaded twice
-constexpr int side = 64;                    // of a tile
-constexpr int room = side * (side + more);  // elements in shared memory
-constexpr int at_once = 9;                  // elements that a thread loads, then puts away
+constexpr int sector = 32 / sizeof(float);   // elements
+constexpr int more = sector - 1;             // rows that are loaded twice
+constexpr int side = 64, groups = side / 4;  // of a tile; and groups of four elements of its rows
+constexpr int at_once = 9;                   // elements that a thread loads, then puts away
+constexpr int room = (side + more) * side;   // of a tile with few columns or rows: elements
+
+/// How far back the sector begins in which an element lies, in elements.
+__device__ int into_sector(const float* element) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(element) / sizeof(float) % sector);
+}
+
+/// Where group g of the tile's column c lies in its row of shared memory. Lanes side by side store
+/// elements of columns side by side, in up to three groups.
+__device__ int place(int c, int g) { return g ^ (c / 8 * 2 & 7); }
+
+/// A tile of out = in transposed: rows from `row` on, moved back column by column, and columns from
+/// col on. full: all of it lies inside of the matrix. s: room for the transposed tile.
+template <bool full>
+__device__ void transpose_tile(const float* in, float* out, std::int64_t rows, std::int64_t cols,
+                               std::int64_t row, std::int64_t col, float4 (*s)[groups]) {
+  constexpr int step = block_size / side, loads = (side + more + step - 1) / step;
+  const int t = static_cast<int>(threadIdx.x);
+  {
+    const int c = t % side, r = t / side - more;  // the first row that this thread loads
+    const float* const from = in + (row + r) * cols + col + c;
+    float v[loads];
+#pragma unroll
+    for (int k = 0; k < loads; ++k) {
+      const bool there = r + step * k < side;
+      const bool inside =
+          full || (0 <= row + r + step * k && row + r + step * k < rows && col + c < cols);
+      v[k] = there && inside ? from[step * k * cols] : 0;
+    }
+    const int first = r + into_sector(out + (col + c) * rows + row);  // its place in the tile
+#pragma unroll
+    for (int k = 0; k < loads; ++k) {
+      const int at = first + step * k;
+      if (0 <= at && at < side) reinterpret_cast<float*>(&s[c][place(c, at / 4)])[at % 4] = v[k];
+    }
+  }
+  __syncthreads();
+  const int x = t % groups;
+#pragma unroll
+  for (int c = t / groups; c < side; c += block_size / groups) {
+    float* const to = out + (col + c) * rows + row;
+    const int r = 4 * x - into_sector(to);
+    const float4 w = s[c][place(c, x)];
+    if (full || (col + c < cols && 0 <= row + r && row + r + 4 <= rows)) {
+      *reinterpret_cast<float4*>(to + r) = w;
+    } else if (col + c < cols) {
+      const float each[] = {w.x, w.y, w.z, w.w};
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        if (0 <= row + r + e && row + r + e < rows) to[r + e] = each[e];
+      }
+    }
+  }
+}
+
+/// out = in transposed, a tile a block, in the order of 09. in: rows x cols, out: cols x rows.
+__global__ void __launch_bounds__(block_size)
+    transpose_tiles(const float* in, float* out, std::int64_t rows, std::int64_t cols) {
+  __shared__ float4 s[side][groups];  // the transposed tile: s[column][group of rows]
+  const std::int64_t tiles_down = (rows + more + side - 1) / side;
+  const std::int64_t row = blockIdx.x % tiles_down * side;
+  const std::int64_t col = blockIdx.x / tiles_down * side;
+  if (row >= more && row + side <= rows && col + side <= cols) {
+    transpose_tile<true>(in, out, rows, cols, row, col, s);
+  } else {
+    transpose_tile<false>(in, out, rows, cols, row, col, s);
+  }
+}
 
 /// What thread t takes of a tile whose rows have `width` elements: row and place in it, every
 /// block_size elements. (A division per element would take longer.)
@@ -42,27 +108,22 @@ struct Walk {
   }
 };
 
-/// out = in transposed, a tile of down x across per block: known to the compiler as `known` x
-/// `known` unless that is 0. down is a multiple of a sector, so that all tiles of a row of out move
-/// back by the same: where one ends the next begins. in: rows x cols, out: cols x rows.
-template <int known>
+/// The same for few columns: a block takes all of them, and `down` rows, which are one piece of in.
+/// down is a multiple of a sector, so that all tiles of a row of out move back by the same: where
+/// one ends the next begins.
 __global__ void __launch_bounds__(block_size)
-    transpose_tiles(const float* in, float* out, std::int64_t rows, std::int64_t cols, int any_down,
-                    int any_across) {
+    transpose_few_columns(const float* in, float* out, std::int64_t rows, int cols, int down) {
   __shared__ float s[room];  // s[column][row]
-  const int down = known != 0 ? known : any_down, across = known != 0 ? known : any_across;
   const int pitch = down + more;
-  const std::int64_t tiles_down = (rows + more + down - 1) / down;
-  const std::int64_t row = blockIdx.x % tiles_down * down - more;  // the first that is loaded
-  const std::int64_t col = blockIdx.x / tiles_down * across;
-  Walk load(across);
-  for (int done = 0; done < pitch * across; done += at_once * block_size) {
+  const std::int64_t row = std::int64_t{blockIdx.x} * down - more;  // the first that is loaded
+  Walk load(cols);
+  for (int done = 0; done < pitch * cols; done += at_once * block_size) {
     float v[at_once];
     Walk put = load;
 #pragma unroll
     for (int k = 0; k < at_once; ++k, load.step()) {
-      const std::int64_t r = row + load.row, c = col + load.place;
-      v[k] = load.row < pitch && 0 <= r && r < rows && c < cols ? in[r * cols + c] : 0;
+      const std::int64_t r = row + load.row;
+      v[k] = load.row < pitch && 0 <= r && r < rows ? in[r * cols + load.place] : 0;
     }
 #pragma unroll
     for (int k = 0; k < at_once; ++k, put.step()) {
@@ -70,10 +131,9 @@ __global__ void __launch_bounds__(block_size)
     }
   }
   __syncthreads();
-  for (Walk store(down); store.row < across && col + store.row < cols; store.step()) {
-    float* const to = out + (col + store.row) * rows + row;
-    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(to + more) / sizeof(float);
-    const int r = more - static_cast<int>(place % sector) + store.place;
+  for (Walk store(down); store.row < cols; store.step()) {
+    float* const to = out + store.row * rows + row;
+    const int r = more - into_sector(to + more) + store.place;
     if (0 <= row + r && row + r < rows) to[r] = s[store.row * pitch + r];
   }
 }
@@ -112,6 +172,10 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
                       cudaStream_t stream) {
   if (rows < 0 || cols < 0) return cudaErrorInvalidValue;
   if (rows == 0 || cols == 0) return cudaSuccess;
+  const std::int64_t thin = side / 2;
+  if (rows % 4 == 0 && rows >= thin && cols >= thin) {  // 10 stores 16 bytes, too
+    return any_matrix::transpose(in, cols, out, rows, rows, cols, stream);
+  }
   if (rows < side) {
     int shift = 6;
     while ((2 << shift) * (rows | 1) <= room) ++shift;
@@ -121,19 +185,16 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
         in, out, static_cast<int>(rows), cols, shift);
     return cudaGetLastError();
   }
-  if (cols >= side && rows % sector == 0) {  // all rows of out begin alike
-    return any_matrix::transpose(in, cols, out, rows, rows, cols, stream);
-  }
-  const int across = cols < side ? static_cast<int>(cols) : side;
-  const int down = cols < side ? (room / across - more) / sector * sector : side;
+  const int few = static_cast<int>(cols < side ? cols : 0);
+  const int down = few > 0 ? (room / few - more) / sector * sector : side;
   const std::int64_t tiles_down = (rows + more + down - 1) / down;
-  const std::int64_t tiles_across = (cols + across - 1) / across;
+  const std::int64_t tiles_across = few > 0 ? 1 : (cols + side - 1) / side;
   if (tiles_across > INT32_MAX / tiles_down) return cudaErrorInvalidValue;
   const unsigned tiles = static_cast<unsigned>(tiles_down * tiles_across);
-  if (across == side) {
-    transpose_tiles<side><<<tiles, block_size, 0, stream>>>(in, out, rows, cols, down, across);
+  if (few > 0) {
+    transpose_few_columns<<<tiles, block_size, 0, stream>>>(in, out, rows, few, down);
   } else {
-    transpose_tiles<0><<<tiles, block_size, 0, stream>>>(in, out, rows, cols, down, across);
+    transpose_tiles<<<tiles, block_size, 0, stream>>>(in, out, rows, cols);
   }
   return cudaGetLastError();
 }
