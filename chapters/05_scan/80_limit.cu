@@ -5,6 +5,7 @@
 //   load tiles ahead, add them up, publish, gather the sums of others, scan and store.
 // Predicts: a sum is public before anybody asks for it, so that memory is all there is to wait for:
 //   nearly a copy's time. Small arrays: one tile a block, and one look at all sums.
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 
 namespace limit {
 
+namespace cg = cooperative_groups;
 namespace ptx = cuda::ptx;
 
 constexpr unsigned all_lanes = 0xffffffffu;
@@ -362,22 +364,30 @@ constexpr int small_warps = small_block / 32;
 template <class T, int rows>
 constexpr int small_tile = small_block* rows* Vector<T>::size;  // elements
 
-/// A tile a block, in registers: for so few tiles that one look finds the sums of all. `alone`: one
-/// tile, and nobody needs words; otherwise they are cleared.
-template <bool exclusive, int rows, bool alone, class T, class Op>
+/// How blocks that hold a tile each learn what comes before it: one block need not; blocks of one
+/// cluster write their sums into each other's shared memory; others publish them in words, which
+/// are cleared, and a look at all of them finds what is needed.
+enum class Way { alone, cluster, words };
+constexpr int blocks_in_cluster = 8;  // the most that every GPU with clusters allows
+
+/// A tile a block, in registers.
+template <bool exclusive, int rows, Way way, class T, class Op>
 __global__ void __launch_bounds__(small_block, 1)
     scan_once(const T* in, T* out, Word* words, std::int64_t n, Op op, T initial) {
   constexpr int size = Vector<T>::size;
   __shared__ int number_of_block;
-  __shared__ T sums[small_warps];  // of each warp; then what comes before it
+  __shared__ T sums[small_warps];            // of each warp; then what comes before it
+  __shared__ T of_block[blocks_in_cluster];  // sums of the blocks before this one in the cluster
   const int t = static_cast<int>(threadIdx.x), warp = t / 32, lane = t % 32;
-  if (!alone) {
+  int number = static_cast<int>(blockIdx.x);
+  const cg::cluster_group cluster = cg::this_cluster();
+  if (way == Way::words) {
     cudaGridDependencySynchronize();  // the words are cleared, and the input is there
     if (t == 0)
       number_of_block = static_cast<int>(atomicAdd(reinterpret_cast<unsigned*>(words), 1u));
     __syncthreads();
+    number = number_of_block;
   }
-  const int number = alone ? 0 : number_of_block;
   const std::int64_t start =
       std::int64_t{number} * small_tile<T, rows> + (warp * rows * 32 + lane) * size;
   Vector<T> v[rows];
@@ -401,15 +411,33 @@ __global__ void __launch_bounds__(small_block, 1)
     carry = r == 0 ? row : op(carry, row);
   }
   if (lane == 0) sums[warp] = carry;
-  __syncthreads();
+  if (way == Way::cluster) {
+    cluster.sync();  // all blocks have begun: now one may write into another's shared memory
+  } else {
+    __syncthreads();
+  }
+  T upto{};
   if (warp == 0) {
-    const T x = lane < small_warps ? sums[lane] : T{};
-    const T upto = warp_scan(x, lane, op);
-    const T left = __shfl_up_sync(all_lanes, upto, 1);
-    if (!alone && lane == small_warps - 1)
+    upto = warp_scan(lane < small_warps ? sums[lane] : T{}, lane, op);
+    if (way == Way::cluster) {
+      const T all = __shfl_sync(all_lanes, upto, small_warps - 1);
+      if (number < lane && lane < static_cast<int>(cluster.num_blocks()))
+        *cluster.map_shared_rank(&of_block[number], lane) = all;
+    } else if (way == Way::words && lane == small_warps - 1) {
       publish(words + 1 + std::int64_t{number} * words_of<T>, upto);
+    }
+  }
+  if (way == Way::cluster) cluster.sync();  // the sums are there
+  if (warp == 0) {
+    const T left = __shfl_up_sync(all_lanes, upto, 1);
     const bool have = exclusive || number > 0;
-    const T prefix = alone ? initial : gather(initial, exclusive, words + 1, 0, number, lane, op);
+    T prefix = initial;
+    if (way == Way::cluster && number > 0) {
+      prefix = warp_reduce(lane < number ? of_block[lane] : T{}, lane, number, op);
+      if (exclusive) prefix = op(initial, prefix);
+    } else if (way == Way::words) {
+      prefix = gather(initial, exclusive, words + 1, 0, number, lane, op);
+    }
     if (lane < small_warps) sums[lane] = lane == 0 ? prefix : have ? op(prefix, left) : left;
   }
   __syncthreads();
@@ -437,47 +465,59 @@ __global__ void __launch_bounds__(small_block, 1)
   }
 }
 
-/// `early`: a launch that may begin before the kernel in front of it in the stream has ended; the
-/// kernel waits by itself. (Behind another's kernel that costs more than it saves.)
+/// A launch: of blocks that may begin before the kernel in front of them in the stream has ended
+/// and wait by themselves; of one cluster; or an ordinary one, as behind another's kernel an early
+/// launch costs more than it saves.
 struct Launch {
+  enum How { ordinary, cluster, early };
   cudaLaunchAttribute attribute = {};
   cudaLaunchConfig_t config = {};
-  Launch(bool early, std::int64_t blocks, int threads, std::size_t shared_bytes,
-         cudaStream_t stream) {
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
+  Launch(How how, std::int64_t blocks, int threads, std::size_t shared_bytes, cudaStream_t stream) {
+    if (how == cluster) {
+      attribute.id = cudaLaunchAttributeClusterDimension;
+      attribute.val.clusterDim.x = static_cast<unsigned>(blocks);
+      attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    } else {
+      attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      attribute.val.programmaticStreamSerializationAllowed = 1;
+    }
     config.gridDim = dim3(static_cast<unsigned>(blocks));
     config.blockDim = dim3(static_cast<unsigned>(threads));
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = early ? 1 : 0;
+    config.numAttrs = how == ordinary ? 0 : 1;
   }
   Launch(const Launch&) = delete;  // config points into it
 };
 
-/// How a scan of n elements is done: by which kernel, in how many tiles.
+/// How a scan of n elements is done.
 template <class T>
 struct Plan {
-  enum Kernel { tiny, small, large };
-  Kernel kernel;
+  int rows;  // vectors of a thread, where a block holds one tile; or `streaming`
+  Way way;
   std::int64_t tiles, words;
-  Plan(std::int64_t n, Kernel by) : kernel(by) {
-    const std::int64_t tile = kernel == tiny    ? small_tile<T, 2>
-                              : kernel == small ? small_tile<T, 8>
-                                                : Stage<T, large_rows>::tile;
+  static constexpr int streaming = 0;  // the kernel for large arrays
+  Plan(std::int64_t n, int rows) : rows(rows) {
+    const std::int64_t tile = rows == streaming ? std::int64_t{Stage<T, large_rows>::tile}
+                                                : small_block * rows * Vector<T>::size;
     tiles = (n + tile - 1) / tile;
-    words = 1 + tiles * words_of<T>;
+    const bool few = rows != streaming && tiles <= blocks_in_cluster;
+    way = !few ? Way::words : tiles > 1 ? Way::cluster : Way::alone;
+    words = 1 + (few ? 0 : tiles * words_of<T>);
   }
 };
 
-/// The fastest kernel for n elements.
+/// The fastest way for n elements.
 template <class T>
 Plan<T> plan_for(std::int64_t n) {
   constexpr std::int64_t size = sizeof(T);
-  return {n, n <= (1 << 20) / size   ? Plan<T>::tiny
-             : n <= (1 << 23) / size ? Plan<T>::small
-                                     : Plan<T>::large};
+  return {n, n <= (1 << 17) / size   ? 2
+             : n <= (1 << 18) / size ? 4
+             : n <= (1 << 19) / size ? 8
+             : n <= (1 << 20) / size ? 2
+             : n <= (1 << 23) / size ? 8
+                                     : Plan<T>::streaming};
 }
 
 /// True unless p is a multiple of `bytes`.
@@ -486,12 +526,17 @@ inline bool misaligned(const void* p, std::size_t bytes) {
 }
 
 template <bool exclusive, int rows, class T, class Op>
-cudaError_t scan_small(Word* words, const T* in, T* out, std::int64_t n, std::int64_t tiles, Op op,
+cudaError_t scan_small(Word* words, const T* in, T* out, std::int64_t n, const Plan<T>& plan, Op op,
                        T initial, cudaStream_t stream) {
-  const Launch launch(tiles > 1, tiles, small_block, 0, stream);
+  const Launch launch(plan.way == Way::words     ? Launch::early
+                      : plan.way == Way::cluster ? Launch::cluster
+                                                 : Launch::ordinary,
+                      plan.tiles, small_block, 0, stream);
   return cudaLaunchKernelEx(&launch.config,
-                            tiles > 1 ? scan_once<exclusive, rows, false, T, Op>
-                                      : scan_once<exclusive, rows, true, T, Op>,
+                            plan.way == Way::words ? scan_once<exclusive, rows, Way::words, T, Op>
+                            : plan.way == Way::cluster
+                                ? scan_once<exclusive, rows, Way::cluster, T, Op>
+                                : scan_once<exclusive, rows, Way::alone, T, Op>,
                             in, out, words, n, op, initial);
 }
 
@@ -507,7 +552,8 @@ cudaError_t scan_large(Word* words, const T* in, T* out, std::int64_t n, std::in
   if (cudaError_t error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes))
     return error;
-  const Launch launch(true, std::min<std::int64_t>(tiles, sms), block_size, shared_bytes, stream);
+  const Launch launch(Launch::early, std::min<std::int64_t>(tiles, sms), block_size, shared_bytes,
+                      stream);
   return cudaLaunchKernelEx(&launch.config, kernel, in, out, words, n, static_cast<int>(tiles), op,
                             initial);
 }
@@ -532,16 +578,21 @@ cudaError_t scan_with(void* workspace, std::size_t& workspace_bytes, const T* in
   }
   if (n == 0) return cudaSuccess;
   Word* const words = static_cast<Word*>(workspace);
-  if (plan.tiles > 1 || plan.kernel == plan.large) {
-    const Launch launch(false, (plan.words + 255) / 256, 256, 0, stream);
+  if (plan.way == Way::words) {
+    const Launch launch(Launch::ordinary, (plan.words + 255) / 256, 256, 0, stream);
     if (cudaError_t error = cudaLaunchKernelEx(&launch.config, clear, words, plan.words))
       return error;
   }
-  if (plan.kernel == plan.tiny)
-    return scan_small<exclusive, 2>(words, in, out, n, plan.tiles, op, initial, stream);
-  if (plan.kernel == plan.small)
-    return scan_small<exclusive, 8>(words, in, out, n, plan.tiles, op, initial, stream);
-  return scan_large<exclusive>(words, in, out, n, plan.tiles, op, initial, stream);
+  switch (plan.rows) {
+    case 2:
+      return scan_small<exclusive, 2>(words, in, out, n, plan, op, initial, stream);
+    case 4:
+      return scan_small<exclusive, 4>(words, in, out, n, plan, op, initial, stream);
+    case 8:
+      return scan_small<exclusive, 8>(words, in, out, n, plan, op, initial, stream);
+    default:
+      return scan_large<exclusive>(words, in, out, n, plan.tiles, op, initial, stream);
+  }
 }
 
 struct Sum {
@@ -626,21 +677,21 @@ cudaError_t exclusive_compose(void* workspace, std::size_t& workspace_bytes, con
 cudaError_t inclusive_large(void* workspace, std::size_t& workspace_bytes, const float* in,
                             float* out, std::int64_t n, cudaStream_t stream) {
   return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream,
-                          Plan<float>(n, Plan<float>::large));
+                          Plan<float>(n, Plan<float>::streaming));
 }
 
 cudaError_t exclusive_large(void* workspace, std::size_t& workspace_bytes, const std::int64_t* in,
                             std::int64_t* out, std::int64_t n, cudaStream_t stream) {
   using T = std::int64_t;
   return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, T{0}, stream,
-                         Plan<T>(n, Plan<T>::large));
+                         Plan<T>(n, Plan<T>::streaming));
 }
 
 cudaError_t inclusive_compose_large(void* workspace, std::size_t& workspace_bytes,
                                     const unsigned* in, unsigned* out, std::int64_t n,
                                     cudaStream_t stream) {
   return scan_with<false>(workspace, workspace_bytes, in, out, n, Compose{}, 0u, stream,
-                          Plan<unsigned>(n, Plan<unsigned>::large));
+                          Plan<unsigned>(n, Plan<unsigned>::streaming));
 }
 
 }  // namespace limit
