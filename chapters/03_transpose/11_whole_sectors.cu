@@ -21,6 +21,9 @@ constexpr int block_size = 256;
 constexpr int sector = 32 / sizeof(float);   // elements
 constexpr int more = sector - 1;             // rows that are loaded twice
 constexpr int side = 64, groups = side / 4;  // of a tile; and groups of four elements of its rows
+constexpr std::int64_t few = 96;             // rows or columns: a block takes all of them
+constexpr std::int64_t least = side / 2;     // rows and columns that 10 has full warps for
+constexpr std::int64_t small = 1 << 18;      // elements; measured
 constexpr int at_once = 9;                   // elements that a thread loads, then puts away
 constexpr int room = (side + more) * side;   // of a tile with few columns or rows: elements
 
@@ -40,38 +43,42 @@ __device__ void transpose_tile(const float* in, float* out, std::int64_t rows, s
                                std::int64_t row, std::int64_t col, float4 (*s)[groups]) {
   constexpr int step = block_size / side, loads = (side + more + step - 1) / step;
   const int t = static_cast<int>(threadIdx.x);
+  in += row * cols + col;
+  out += col * rows + row;
+  // Counted from the tile's first row: where the matrix begins (at most a sector before), and ends.
+  const int begin = row < more ? -static_cast<int>(row) : -more;
+  const int end = rows - row < side ? static_cast<int>(rows - row) : side;
+  const int width = cols - col < side ? static_cast<int>(cols - col) : side;
   {
-    const int c = t % side, r = t / side - more;  // the first row that this thread loads
-    const float* const from = in + (row + r) * cols + col + c;
+    const int c = t % side, first = t / side - more;  // the first row that this thread loads
+    const float* const from = in + first * cols + c;
     float v[loads];
 #pragma unroll
     for (int k = 0; k < loads; ++k) {
-      const bool there = r + step * k < side;
-      const bool inside =
-          full || (0 <= row + r + step * k && row + r + step * k < rows && col + c < cols);
-      v[k] = there && inside ? from[step * k * cols] : 0;
+      const int r = first + step * k;
+      const bool inside = full ? r < side : begin <= r && r < end && c < width;
+      v[k] = inside ? from[step * k * cols] : 0;
     }
-    const int first = r + into_sector(out + (col + c) * rows + row);  // its place in the tile
+    const int place_of_first = first + into_sector(out + c * rows);
 #pragma unroll
     for (int k = 0; k < loads; ++k) {
-      const int at = first + step * k;
+      const int at = place_of_first + step * k;
       if (0 <= at && at < side) reinterpret_cast<float*>(&s[c][place(c, at / 4)])[at % 4] = v[k];
     }
   }
   __syncthreads();
-  const int x = t % groups;
 #pragma unroll
   for (int c = t / groups; c < side; c += block_size / groups) {
-    float* const to = out + (col + c) * rows + row;
-    const int r = 4 * x - into_sector(to);
-    const float4 w = s[c][place(c, x)];
-    if (full || (col + c < cols && 0 <= row + r && row + r + 4 <= rows)) {
+    float* const to = out + c * rows;
+    const int r = 4 * (t % groups) - into_sector(to);
+    const float4 w = s[c][place(c, t % groups)];
+    if (full || (c < width && begin <= r && r + 4 <= end)) {
       *reinterpret_cast<float4*>(to + r) = w;
-    } else if (col + c < cols) {
+    } else if (c < width) {
       const float each[] = {w.x, w.y, w.z, w.w};
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        if (0 <= row + r + e && row + r + e < rows) to[r + e] = each[e];
+        if (begin <= r + e && r + e < end) to[r + e] = each[e];
       }
     }
   }
@@ -172,12 +179,15 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
                       cudaStream_t stream) {
   if (rows < 0 || cols < 0) return cudaErrorInvalidValue;
   if (rows == 0 || cols == 0) return cudaSuccess;
-  const std::int64_t thin = side / 2;
-  if (rows % 4 == 0 && rows >= thin && cols >= thin) {  // 10 stores 16 bytes, too
-    return any_matrix::transpose(in, cols, out, rows, rows, cols, stream);
+  if (rows >= least && cols >= least) {
+    // 10 stores 16 bytes, too, or the launch takes most of the time.
+    const bool vectors = rows % 4 == 0 && (cols % 4 == 0 || cols >= few);
+    if (vectors || rows < small / cols) {
+      return any_matrix::transpose(in, cols, out, rows, rows, cols, stream);
+    }
   }
-  if (rows < side) {
-    int shift = 6;
+  if (rows < few) {
+    int shift = 5;
     while ((2 << shift) * (rows | 1) <= room) ++shift;
     const std::int64_t tiles = (cols + (1 << shift) - 1) >> shift;
     if (tiles > INT32_MAX) return cudaErrorInvalidValue;
@@ -185,14 +195,14 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
         in, out, static_cast<int>(rows), cols, shift);
     return cudaGetLastError();
   }
-  const int few = static_cast<int>(cols < side ? cols : 0);
-  const int down = few > 0 ? (room / few - more) / sector * sector : side;
+  const std::int64_t down = cols < few ? (room / cols - more) / sector * sector : side;
   const std::int64_t tiles_down = (rows + more + down - 1) / down;
-  const std::int64_t tiles_across = few > 0 ? 1 : (cols + side - 1) / side;
+  const std::int64_t tiles_across = cols < few ? 1 : (cols + side - 1) / side;
   if (tiles_across > INT32_MAX / tiles_down) return cudaErrorInvalidValue;
   const unsigned tiles = static_cast<unsigned>(tiles_down * tiles_across);
-  if (few > 0) {
-    transpose_few_columns<<<tiles, block_size, 0, stream>>>(in, out, rows, few, down);
+  if (cols < few) {
+    transpose_few_columns<<<tiles, block_size, 0, stream>>>(in, out, rows, static_cast<int>(cols),
+                                                            static_cast<int>(down));
   } else {
     transpose_tiles<<<tiles, block_size, 0, stream>>>(in, out, rows, cols);
   }
