@@ -53,21 +53,6 @@ __device__ void publish(Word* at, T sum) {
   }
 }
 
-/// True if the sum is there.
-template <class T>
-__device__ bool is_public(Word* at, T* sum) {
-  std::uint32_t half[words_of<T>];
-  bool there = true;
-  for (int k = 0; k < words_of<T>; ++k) {
-    cuda::atomic_ref<Word, cuda::thread_scope_device> word(at[k]);
-    const Word now = word.load(cuda::memory_order_relaxed);
-    there = there && now >> 32 != 0;
-    half[k] = static_cast<std::uint32_t>(now);
-  }
-  std::memcpy(sum, half, sizeof *sum);
-  return there;
-}
-
 /// Lane k gets x[0] op ... op x[k]; all 32 lanes must call.
 template <class T, class Op>
 __device__ T warp_scan(T x, int lane, Op op) {
@@ -205,18 +190,30 @@ template <class T, class Op>
 __device__ T gather(T sum, bool have, Word* sums, int first, int last, int lane, Op op) {
   for (; first < last; first += 32 * sums_a_lane) {
     const int mine = min(max(last - first - lane * sums_a_lane, 0), sums_a_lane);
-    Word* const from = sums + std::int64_t{first + lane * sums_a_lane} * words_of<T>;
-    T x[sums_a_lane] = {};
-    bool there[sums_a_lane] = {};
+    const int from = mine > 0 ? first + lane * sums_a_lane : first;
+    std::uint32_t half[sums_a_lane][words_of<T>];
     bool all = false;
     while (!__all_sync(all_lanes, all)) {
+      Word now[sums_a_lane][words_of<T>];  // all loads first: they wait together
+#pragma unroll
+      for (int k = 0; k < sums_a_lane; ++k) {
+        for (int w = 0; w < words_of<T>; ++w) {
+          const std::int64_t at = std::int64_t{from + max(min(k, mine - 1), 0)} * words_of<T> + w;
+          now[k][w] = cuda::atomic_ref<Word, cuda::thread_scope_device>(sums[at]).load(
+              cuda::memory_order_relaxed);
+        }
+      }
       all = true;
 #pragma unroll
       for (int k = 0; k < sums_a_lane; ++k) {
-        if (k < mine && !there[k]) there[k] = is_public(from + k * words_of<T>, &x[k]);
-        all = all && (k >= mine || there[k]);
+        for (int w = 0; w < words_of<T>; ++w) {
+          all = all && now[k][w] >> 32 != 0;
+          half[k][w] = static_cast<std::uint32_t>(now[k][w]);
+        }
       }
     }
+    T x[sums_a_lane];
+    std::memcpy(x, half, sizeof x);
     T total = x[0];
 #pragma unroll
     for (int k = 1; k < sums_a_lane; ++k) {
@@ -372,7 +369,7 @@ constexpr int blocks_in_cluster = 8;  // the most that every GPU with clusters a
 
 /// A tile a block, in registers.
 template <bool exclusive, int rows, Way way, class T, class Op>
-__global__ void __launch_bounds__(small_block, 1)
+__global__ void __launch_bounds__(small_block, rows > 4 ? 1 : 2)
     scan_once(const T* in, T* out, Word* words, std::int64_t n, Op op, T initial) {
   constexpr int size = Vector<T>::size;
   __shared__ int number_of_block;
