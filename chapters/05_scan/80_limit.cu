@@ -185,44 +185,50 @@ __device__ void publish_sums(Ring<T, rows, stages>& ring, Word* sums, int lane, 
   }
 }
 
-/// All lanes get sum op the sums of tiles [first, last), in order, as soon as all are public.
+/// All lanes get sum op the sums of tiles [first, last), in order, as soon as all are public. Lanes
+/// side by side ask for sums side by side; a lane's questions are on their way together, and what
+/// it knows it does not ask again.
 template <class T, class Op>
 __device__ T gather(T sum, bool have, Word* sums, int first, int last, int lane, Op op) {
   for (; first < last; first += 32 * sums_a_lane) {
-    const int mine = min(max(last - first - lane * sums_a_lane, 0), sums_a_lane);
-    const int from = mine > 0 ? first + lane * sums_a_lane : first;
-    std::uint32_t half[sums_a_lane][words_of<T>];
-    bool all = false;
+    std::uint32_t half[sums_a_lane][words_of<T>] = {};
+    bool there[sums_a_lane], all = false;
+#pragma unroll
+    for (int k = 0; k < sums_a_lane; ++k) there[k] = last - first <= 32 * k + lane;
     while (!__all_sync(all_lanes, all)) {
-      Word now[sums_a_lane][words_of<T>];  // all loads first: they wait together
+      Word now[sums_a_lane][words_of<T>] = {};
 #pragma unroll
       for (int k = 0; k < sums_a_lane; ++k) {
+        Word* const at = sums + (std::int64_t{first} + 32 * k + lane) * words_of<T>;
         for (int w = 0; w < words_of<T>; ++w) {
-          const std::int64_t at = std::int64_t{from + max(min(k, mine - 1), 0)} * words_of<T> + w;
-          now[k][w] = cuda::atomic_ref<Word, cuda::thread_scope_device>(sums[at]).load(
-              cuda::memory_order_relaxed);
+          cuda::atomic_ref<Word, cuda::thread_scope_device> word(at[w]);
+          if (!there[k]) now[k][w] = word.load(cuda::memory_order_relaxed);
         }
       }
       all = true;
 #pragma unroll
       for (int k = 0; k < sums_a_lane; ++k) {
-        for (int w = 0; w < words_of<T>; ++w) {
-          all = all && now[k][w] >> 32 != 0;
-          half[k][w] = static_cast<std::uint32_t>(now[k][w]);
+        if (!there[k]) {
+          there[k] = true;
+          for (int w = 0; w < words_of<T>; ++w) {
+            there[k] = there[k] && now[k][w] >> 32 != 0;
+            half[k][w] = static_cast<std::uint32_t>(now[k][w]);
+          }
         }
+        all = all && there[k];
       }
     }
-    T x[sums_a_lane];
-    std::memcpy(x, half, sizeof x);
-    T total = x[0];
 #pragma unroll
-    for (int k = 1; k < sums_a_lane; ++k) {
-      if (k < mine) total = op(total, x[k]);
+    for (int k = 0; k < sums_a_lane; ++k) {
+      const int count = min(last - first - 32 * k, 32);
+      if (count > 0) {
+        T x;
+        std::memcpy(&x, half[k], sizeof x);
+        const T total = warp_reduce(x, lane, count, op);
+        sum = have ? op(sum, total) : total;
+        have = true;
+      }
     }
-    const int lanes = min((last - first + sums_a_lane - 1) / sums_a_lane, 32);
-    total = warp_reduce(total, lane, lanes, op);
-    sum = have ? op(sum, total) : total;
-    have = true;
   }
   return sum;
 }
