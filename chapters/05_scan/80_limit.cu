@@ -4,7 +4,8 @@
 //   know what comes before; each block adds up all sums itself, as they come in. Warps have roles:
 //   load tiles ahead, add them up, publish, gather the sums of others, scan and store.
 // Predicts: a sum is public before anybody asks for it, so that memory is all there is to wait for:
-//   nearly a copy's time. Small arrays: one tile a block, and one look at all sums.
+//   nearly a copy's time. Small arrays: one tile a block, in one launch as long as a cluster is
+//   enough, which shares its sums in shared memory; above, one look at all sums.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -511,14 +512,13 @@ struct Plan {
   }
 };
 
-/// The fastest way for n elements.
+/// The fastest way for n elements, measured.
 template <class T>
 Plan<T> plan_for(std::int64_t n) {
   constexpr std::int64_t size = sizeof(T);
-  return {n, n <= (1 << 17) / size   ? 2
-             : n <= (1 << 18) / size ? 4
-             : n <= (1 << 19) / size ? 8
-             : n <= (1 << 20) / size ? 2
+  return {n, n <= (1 << 17) / size   ? 2  // one block, or a cluster of up to eight
+             : n <= (1 << 18) / size ? 4  // such a cluster
+             : n <= (1 << 21) / size ? 2  // up to 128 blocks
              : n <= (1 << 23) / size ? 8
                                      : Plan<T>::streaming};
 }

@@ -84,14 +84,14 @@ std::vector<Version> ladder() {
   };
 }
 
-/// Beside the usual: around every version's tile, and around 80's changes of method (2^18 and 2^21
-/// elements of 4 bytes).
+/// Beside the usual: around every version's tile, and around 80's changes of method (2^12, 2^15,
+/// 2^16, 2^19 and 2^21 elements of 4 bytes).
 std::vector<Size> test_sizes() {
   return sizes_of_n(
-      {0,       1,       2,       3,       4,       5,       31,           32,    33,     127,
-       128,     129,     255,     257,     511,     1023,    1024,         1025,  4095,   4096,
-       4097,    8193,    16383,   16384,   16385,   32769,   65537,        98311, 262144, 262145,
-       1000003, 2097152, 2097153, 4194304, 4194305, 5000011, (1 << 24) + 3});
+      {0,      1,       2,       3,       4,       5,       31,      32,           33,     127,
+       128,    129,     255,     257,     511,     1023,    1024,    1025,         4095,   4096,
+       4097,   8193,    16383,   16384,   16385,   32769,   65537,   98311,        262144, 262145,
+       524289, 1000003, 2097152, 2097153, 4194304, 4194305, 5000011, (1 << 24) + 3});
 }
 
 Study sequence() {
@@ -147,7 +147,8 @@ Study of_int64(const char* name, const char* title) {
       of_80<T>(row("80_limit", "roles for warps", kind(limit::inclusive, limit::exclusive))),
       of_cub(row("90_cub", "CUB DeviceScan", kind(cub_scan::inclusive, cub_scan::exclusive))),
   };
-  study.sizes = exclusive ? powers_of_two({25}) : powers_of_two({20, 23, 25, 27});
+  study.sizes = exclusive ? powers_of_two({25})
+                          : powers_of_two({10, 12, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 25, 27});
   study.test_sizes = test_sizes();
   study.axis = "n";
   study.axis_label = "64-bit integers";
@@ -156,7 +157,8 @@ Study of_int64(const char* name, const char* title) {
 
 Study size_sweep() {
   return at_sizes(sequence(), "size", "Rate over size, L2 cold", "08,10,13,80,90",
-                  powers_of_two({10, 14, 18, 20, 21, 22, 23, 24, 26, 28, 30}), "n", "floats");
+                  powers_of_two({10, 12, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 26, 28, 30}),
+                  "n", "floats");
 }
 
 /// The same calls behind an empty kernel, behind themselves, and from the host with nothing hidden.
@@ -225,7 +227,7 @@ Study packing() {
           .up_to(grid_of(16384)),
       of_cub(row("cub_select", "CUB DeviceSelect", cub_uses::pack).in_file("studies/91_cub_uses")),
   };
-  study.sizes = powers_of_two({20, 24, 28});
+  study.sizes = powers_of_two({14, 16, 18, 20, 22, 24, 26, 28});
   study.cpu_sizes = powers_of_two({17, 20});
   study.test_sizes = test_sizes();
   study.axis = "n";
