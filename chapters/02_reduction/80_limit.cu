@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cuda/ptx>
+#include <memory>
 #include <utility>
 
 namespace limit {
@@ -63,12 +64,16 @@ __device__ T block_sum(T x) {
   return t < 32 ? warp_sum(t < block_size / 32 ? s[t] : T{0}) : T{0};
 }
 
-/// This thread's share of a block's tile: `each` vectors, or what is left of the array (which may
-/// be nothing). All loads before the first sum.
+/// A tile's elements, where `left` are left of the array, or less than none.
+template <int tile>
+__device__ int in_tile(std::int64_t left) {
+  return left < 0 ? 0 : left < tile ? static_cast<int>(left) : tile;
+}
+
+/// This thread's share of a block's n elements: at most `each` vectors, all loads before the first
+/// sum.
 template <int block_size, int each, class T>
-__device__ T sum_of_tile(const T* in, std::int64_t left) {
-  constexpr int tile = block_size * each * 4;
-  const int n = left < 0 ? 0 : left < tile ? static_cast<int>(left) : tile;
+__device__ T sum_of_tile(const T* in, int n) {
   const int t = static_cast<int>(threadIdx.x), last = n - n % 4 + t;
   const Vector<T>* const from = reinterpret_cast<const Vector<T>*>(in);
   Vector<T> v[each];
@@ -99,7 +104,7 @@ __device__ T sum_of_tiles(const T* in, std::int64_t n, std::int64_t first, std::
 #pragma unroll
     for (int u = 0; u < each; ++u) sum += (v[u].x + v[u].y) + (v[u].z + v[u].w);
   }
-  if (start < n) sum += sum_of_tile<block_size, each>(in + start, n - start);
+  if (start < n) sum += sum_of_tile<block_size, each>(in + start, static_cast<int>(n - start));
   return sum;
 }
 
@@ -121,7 +126,8 @@ __global__ void __launch_bounds__(block_size) reduce_cluster(const T* in, T* out
   }
   auto ready = cluster.barrier_arrive();  // the barrier exists; wait for it only when it is needed
   const int first = static_cast<int>(blockIdx.x) * tile;
-  const T sum = block_sum<block_size>(sum_of_tile<block_size, each>(in + first, n - first));
+  const T sum =
+      block_sum<block_size>(sum_of_tile<block_size, each>(in + first, in_tile<tile>(n - first)));
   cluster.barrier_wait(std::move(ready));
   if (t == 0) {
     ptx::st_async(cluster.map_shared_rank(&partial[blockIdx.x], 0), sum,
@@ -151,7 +157,7 @@ __global__ void __launch_bounds__(block_size) reduce_tiles(const T* in, T* out, 
   cudaTriggerProgrammaticLaunchCompletion();  // who adds up the sums may get ready
   const std::int64_t first = std::int64_t{blockIdx.x} * tile;
   const T mine = many ? sum_of_tiles<block_size, each>(in, n, blockIdx.x, gridDim.x)
-                      : sum_of_tile<block_size, each>(in + first, n - first);
+                      : sum_of_tile<block_size, each>(in + first, in_tile<tile>(n - first));
   const T sum = block_sum<block_size>(mine);
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
@@ -225,7 +231,7 @@ template <class T>
 cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
                    std::int64_t n, cudaStream_t stream) {
   if (n < 0) return cudaErrorInvalidValue;
-  const std::size_t needed = static_cast<std::size_t>(most_blocks) * sizeof(T);
+  const std::size_t needed = static_cast<std::size_t>(most_blocks) * sizeof(T) + alignof(Vector<T>);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
@@ -233,7 +239,9 @@ cudaError_t sum_of(void* workspace, std::size_t& workspace_bytes, const T* in, T
   if (workspace_bytes < needed) return cudaErrorInvalidValue;
   if (misaligned(workspace, alignof(T)) || misaligned(in, 16)) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(out, 0, sizeof(T), stream);
-  T* const partial = static_cast<T*>(workspace);
+  std::size_t room = needed;  // vectors are loaded of what is stored there
+  T* const partial =
+      static_cast<T*>(std::align(alignof(Vector<T>), most_blocks * sizeof(T), workspace, room));
   if (n <= 1 << 12) return sum_by_block<256, 4>(in, out, n, stream);
   if (n <= 1 << 15) return sum_by_cluster<256, 4>(in, out, n, stream);
   if (n <= 1 << 16) return sum_by_cluster<512, 4>(in, out, n, stream);
