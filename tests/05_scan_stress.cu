@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 #if STRESS == 2
+#include <cooperative_groups.h>
+
 #include <cuda/ptx>
 #endif
 
