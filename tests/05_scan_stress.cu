@@ -346,9 +346,13 @@ struct Then {
 
 cudaError_t stress_case(const std::string& name, int runs, Places places) {
   const unsigned unchanged = 1u << 16;
-  constexpr std::int64_t tiny = 1 << 18, small = 40 * 16384, large = 40 * 11520, longs = 40 * 5760;
+  constexpr std::int64_t few = 1 << 16, tiny = 1 << 18, small = 64 * 16384;
+  constexpr std::int64_t large = 40 * 11520, longs = 40 * 5760;
   using namespace stressed;
-  // scan_once with two rows, of one word and of two.
+  // scan_once by one block and by a cluster; then with words, two rows, of one word and of two.
+  if (name == "cluster")
+    return stress_scan<unsigned>(limit::exclusive_compose, true, unchanged, Then(), few, runs,
+                                 places);
   if (name == "tiny")
     return stress_scan<unsigned>(limit::inclusive_compose, false, unchanged, Then(), tiny, runs,
                                  places);
