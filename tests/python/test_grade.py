@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "common" / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from submitted import CHEATS, HONEST  # noqa: E402
-from course import Problem, chapters, grade, results, submissions  # noqa: E402
+from course import Problem, chapters, code, grade, results, submissions  # noqa: E402
 
 TELLS = """import json, os, sys
 read, write = map(int, os.environ.pop("COURSE_TEACHER").split(","))
@@ -399,6 +399,7 @@ class Reasons(unittest.TestCase):
                 judged_one=mock.Mock(side_effect=[judged[0], KeyboardInterrupt]),
                 report=lambda *arguments: reports.append(arguments[-1])), \
                 mock.patch.object(submissions, "find", return_value=found), \
+                mock.patch.object(chapters, "provenance_options", return_value=[]), \
                 mock.patch.object(submissions, "left_out", return_value=[]):
             with self.assertRaises(KeyboardInterrupt):
                 grade.run(chapter, choice, options)
@@ -454,6 +455,18 @@ class Written(Folder):
         self.assertEqual((data["exercise"]["verdict"], data["label"], why), ("passed", "ada", ""))
         data, why = grade.judge(self.programs["starter"], "ada", 100)
         self.assertEqual(data["exercise"]["verdict"], "not yet")
+
+    def test_a_teacher_s_file_says_which_sources_it_is_of(self):
+        chapter = chapters.find("01")
+        known = chapters.provenance_options(chapter)
+        data, why = grade.judge(self.programs["solution"], "ada", 100, known=known)
+        if why.startswith("the program ended with exit code 3"):
+            self.skipTest("no GPU to judge on")
+        self.assertEqual(data["source_hash"], chapters.source_hash(chapter))
+        hashes = code.hashes(chapter.path, ROOT / "common")
+        course = [row for row in data["results"] if row["role"] != "exercise"]
+        self.assertEqual([row["code"] for row in course], [hashes[row["file"]] for row in course])
+        self.assertTrue(course)
 
 
 @unittest.skipUnless(os.environ.get("COURSE_GRADE"), "builds and runs 20 programs: COURSE_GRADE=1")

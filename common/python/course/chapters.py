@@ -286,6 +286,15 @@ def recordable(chapter: Chapter) -> Tuple[str, str]:
     return stamped, digest
 
 
+def provenance_options(chapter: Chapter, record: bool = False) -> List[str]:
+    """What a program is told of its sources, and writes into its result file."""
+    commit, digest = (recordable if record else provenance)(chapter)
+    hashes = code.hashes(chapter.path, ROOT / "common")
+    known = {"--commit": commit, "--source-hash": digest,
+             "--code": ",".join(f"{name}:{value}" for name, value in hashes.items())}
+    return [word for name, value in known.items() if value for word in (name, value)]
+
+
 def write_stamp() -> str:
     """Write commit and source hashes for a machine that gets the files without git."""
     known = with_harness()

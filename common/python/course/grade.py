@@ -24,7 +24,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import BUILD, ROOT, Problem, as_cell, build, chapters, code, say, shown, submissions
 from .build import Choice
@@ -181,9 +181,10 @@ def wait_within(process: "subprocess.Popen[bytes]", seconds: float, megabytes: i
     return f"not over after {seconds:g} s"
 
 
-def judge(program: Path, label: str, seconds: float,
-          megabytes: int = MEBIBYTES) -> Tuple[Optional[Dict[str, Any]], str]:
-    """Runs one program in a folder of its own; the verdict that it sent, or why there is none."""
+def judge(program: Path, label: str, seconds: float, megabytes: int = MEBIBYTES,
+          known: Sequence[str] = ()) -> Tuple[Optional[Dict[str, Any]], str]:
+    """Runs one program in a folder of its own; the verdict that it sent, or why there is none.
+    known: options that tell it of its sources."""
     word = secrets.token_hex(24)
     read_word, give_word = os.pipe()
     os.write(give_word, word.encode())  # before the program is there: who ends at once breaks no pipe
@@ -195,7 +196,7 @@ def judge(program: Path, label: str, seconds: float,
     sent = bytearray()
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         process = subprocess.Popen(
-            [str(program), "--label", label], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            [str(program), "--label", label, *known], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, pass_fds=(read_word, give_verdict), env=surroundings,
             preexec_fn=limits(seconds, Path(folder)))
         os.close(read_word)
@@ -332,8 +333,10 @@ def run(chapter: Chapter, choice: Choice, options: argparse.Namespace) -> int:
         if not choice.can_run:
             say(f"Compiled, not judged: that needs a GPU ({choice.reason}), or --backend cpu.")
             return 3
+        known = chapters.provenance_options(chapter)
         for index, (each, note) in enumerate(zip(found, notes_on(chapter, number, found))):
-            grade = judged_one(chapter, number, choice, options, each, index, refused.get(index))
+            grade = judged_one(chapter, number, choice, options, each, index, refused.get(index),
+                               known)
             grades.append(grade._replace(note=note))
     except KeyboardInterrupt:
         if grades:
@@ -348,13 +351,14 @@ def run(chapter: Chapter, choice: Choice, options: argparse.Namespace) -> int:
 
 
 def judged_one(chapter: Chapter, number: int, choice: Choice, options: argparse.Namespace,
-               each: Submission, index: int, refused: Optional[str]) -> Grade:
+               each: Submission, index: int, refused: Optional[str],
+               known: Sequence[str]) -> Grade:
     if refused:
         grade = Grade(each, "not yet", as_cell(refused))
     else:
         start = time.monotonic()
         program = choice.folder / "bin" / target_of(chapter, number, index)
-        data, why = judge(program, f"s{index:03}", options.limit)
+        data, why = judge(program, f"s{index:03}", options.limit, known=known)
         program.unlink()
         spent = time.monotonic() - start
         judged = data["exercise"] if data else {"verdict": "not yet", "reason": why}
