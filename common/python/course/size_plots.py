@@ -181,20 +181,31 @@ def many_sizes(rows: Sequence[Row]) -> bool:
 
 
 def grouped(result: ResultFile, study: Study) -> Any:
-    """One row a size, one marker a version; rates from zero on."""
+    """One row a size, one marker a version; rates from zero on, and beside them how many times the
+    library's rate that is, where one library is among the versions."""
     rows = [row for row in result.rows_of(study.name) if not row.words]
     rows = [row for row in rows if row.unit == rows[0].unit]
     sizes = list(dict.fromkeys(tables.size_text(row.size) for row in rows))
     versions = list(dict.fromkeys(row.version for row in rows))
-    figure, axes = plain_pyplot().subplots(figsize=(6.5, 0.8 + 0.42 * len(sizes)))
+    peers = list(dict.fromkeys(row.version for row in rows if row.role == "peer"))
+    peer = {tables.size_text(row.size): row.rate for row in rows if peers == [row.version]}
+    figure, panels = plain_pyplot().subplots(
+        1, 2 if peer else 1, sharey=True, squeeze=False,
+        figsize=(9.0 if peer else 6.5, 0.8 + 0.42 * len(sizes)),
+        gridspec_kw={"width_ratios": [2.2, 1] if peer else [1], "wspace": 0.06})
     for index, version in enumerate(versions):
         own = [row for row in rows if row.version == version]
         shift = 0.6 * ((index + 0.5) / len(versions) - 0.5)  # so that equal rates stay apart
         role = "" if own[0].role == "version" else f" [{own[0].role}]"
         style = {**look(index), "linestyle": "none", "markersize": 5}
-        axes.plot([row.rate for row in own],
-                  [sizes.index(tables.size_text(row.size)) + shift for row in own],
-                  label=version + role, **style)
+        places = {tables.size_text(row.size): row.rate for row in own}
+        heights = [sizes.index(size) + shift for size in places]
+        panels[0, 0].plot(list(places.values()), heights, label=version + role, **style)
+        if peer and own[0].role == "version":
+            over = [(places[size] / peer[size], height) for size, height in zip(places, heights)
+                    if size in peer]
+            panels[0, 1].plot([x for x, _ in over], [y for _, y in over], **style)
+    axes = panels[0, 0]
     roofs = _roofs(result, rows, rows[0].unit)
     for (name, value), style in zip(roofs.items(), STYLES[1:] + STYLES[1:]):
         words = f"{LIMIT_WORDS.get(name, name)}, {tables.digits(value)} {rows[0].unit}"
@@ -203,10 +214,21 @@ def grouped(result: ResultFile, study: Study) -> Any:
              ylim=(len(sizes) - 0.5, -0.5), yticks=range(len(sizes)),
              xlabel=f"rate in {rows[0].unit}")
     axes.set_yticklabels(sizes)
-    axes.tick_params(axis="y", length=0)
-    for between in range(1, len(sizes)):
-        axes.axhline(between - 0.5, color="#dddddd", linewidth=0.6)
-    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    if peer:
+        panels[0, 1].axvline(1, color=BLACK, linewidth=0.6)
+        panels[0, 1].set_xscale("log")
+        low, high = panels[0, 1].get_xlim()
+        wide = high > 12 * low
+        ticks = [x for x in ((0.0625, 0.25, 1, 4, 16) if wide else (0.25, 0.5, 0.7, 1, 1.5, 2, 4, 8))
+                 if low <= x <= high]
+        panels[0, 1].set_xticks(ticks, [f"{x:g}" for x in ticks])
+        panels[0, 1].minorticks_off()
+        panels[0, 1].set_xlabel(f"times {peers[0]}")
+    for panel in panels[0]:
+        panel.tick_params(axis="y", length=0)
+        for between in range(1, len(sizes)):
+            panel.axhline(between - 0.5, color="#dddddd", linewidth=0.6)
+        panel.grid(axis="x", color="#dddddd", linewidth=0.6)
     legend_below(axes)
     put_title(axes, study.title, result.provenance())
     return figure
