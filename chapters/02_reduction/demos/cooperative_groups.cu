@@ -118,11 +118,11 @@ std::vector<float> make_input(int n) {
   return values;
 }
 
-struct Way {
+struct Method {
   const char* name;
   void (*launch)(const float* in, float* out);
 };
-const Way ways[] = {
+const Method ways[] = {
     {"by hand",
      [](const float* in, float* out) { reduce_by_hand<<<blocks, block_size>>>(in, out); }},
     {"groups",
@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
   std::printf("%d floats to %d sums, blocks of %d threads\n", n, blocks, block_size);
   std::printf("%-10s %12s  %s\n", "written", "time", "result");
   bool right = true;
-  for (const Way& way : ways) {
+  for (const Method& way : ways) {
     CHECK(cudaMemset(device_out, 0xff, blocks * sizeof(float)));  // all NaN
     way.launch(device_in, device_out);
     CHECK(cudaGetLastError());

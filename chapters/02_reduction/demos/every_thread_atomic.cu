@@ -108,12 +108,12 @@ std::vector<float> make_input(int n) {
   return values;
 }
 
-struct Way {
+struct Method {
   const char* name;
   void (*launch)(const float* in, float* sum);
   int atomics;
 };
-const Way ways[] = {
+const Method ways[] = {
     {"thread", [](const float* in, float* sum) { add_threads<<<blocks, block_size>>>(in, sum); },
      n},
     {"warp", [](const float* in, float* sum) { add_warps<<<blocks, block_size>>>(in, sum); },
@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
   std::printf("the sum of %d floats, added to one address\n", n);
   std::printf("%-14s %10s %12s  %s\n", "one atomic per", "atomics", "time", "result");
   bool right = true;
-  for (const Way& way : ways) {
+  for (const Method& way : ways) {
     CHECK(cudaMemset(device_sum, 0, sizeof(float)));
     way.launch(device_in, device_sum);
     CHECK(cudaGetLastError());

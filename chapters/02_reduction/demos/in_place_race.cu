@@ -78,11 +78,11 @@ float* in_place_neighbours(float* a, float*, int n) {
   return a;
 }
 
-struct Way {
+struct Method {
   const char* name;
   float* (*sum)(float* a, float* other, int n);
 };
-const Way ways[] = {
+const Method ways[] = {
     {"pairs, two arrays", two_arrays},
     {"pairs, in place", in_place},
     {"neighbours, in place", in_place_neighbours},
@@ -97,7 +97,7 @@ std::vector<float> make_input(int n) {
 }
 
 /// How many of `runs` sums of n floats are not exactly `expected`.
-int count_wrong(const Way& way, const float* device_in, int n, int runs, float expected) {
+int count_wrong(const Method& way, const float* device_in, int n, int runs, float expected) {
   float *device_a = nullptr, *device_other = nullptr;
   CHECK(cudaMalloc(&device_a, n * sizeof(float)));
   CHECK(cudaMalloc(&device_other, n / 2 * sizeof(float)));
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
 
   std::printf("%-22s %10s  wrong of %d runs\n", "pass", "floats", runs);
   int wrong_without_race = 0, wrong_with_race = 0;
-  for (const Way& way : ways) {
+  for (const Method& way : ways) {
     for (const int n : sizes) {
       const float expected = std::accumulate(in.begin(), in.begin() + n, 0.0f);
       const int wrong = count_wrong(way, device_in, n, runs, expected);

@@ -112,12 +112,12 @@ std::vector<float> make_input(int n) {
   return values;
 }
 
-struct Way {
+struct Method {
   const char* block_size;
   const char* test;
   void (*launch)(const float* in, float* out);
 };
-const Way ways[] = {
+const Method ways[] = {
     {"variable", "%",
      [](const float* in, float* out) {
        reduce_variable<Remainder><<<blocks, the_block_size>>>(in, out);
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
   std::printf("%d floats to %d sums, a block of %u threads each\n", n, blocks, the_block_size);
   std::printf("%-11s %-5s %12s  %s\n", "block size", "test", "time", "result");
   bool right = true;
-  for (const Way& way : ways) {
+  for (const Method& way : ways) {
     CHECK(cudaMemset(device_out, 0xff, blocks * sizeof(float)));  // all NaN
     way.launch(device_in, device_out);
     CHECK(cudaGetLastError());

@@ -85,12 +85,12 @@ __global__ void scan_in_place(const int* in, int* out) {
   out[t] = s[t];
 }
 
-struct Way {
+struct Method {
   const char* name;
   void (*launch)(const int* in, int* out);
   bool allowed;
 };
-const Way ways[] = {
+const Method ways[] = {
     {"two buffers, one barrier",
      [](const int* in, int* out) { scan_two_buffers<<<1, n>>>(in, out); }, true},
     {"one buffer, two barriers",
@@ -100,7 +100,7 @@ const Way ways[] = {
 };
 
 /// In how many runs a result was wrong; *first: the first wrong element ever, n if there is none.
-int count_wrong(const Way& way, const std::vector<int>& in, const int* device_in, int* first) {
+int count_wrong(const Method& way, const std::vector<int>& in, const int* device_in, int* first) {
   int* device_out = nullptr;
   CHECK(cudaMalloc(&device_out, n * sizeof(int)));
   std::vector<int> out(n);
@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
 
   std::printf("%-26s wrong of %d runs\n", "scan", runs);
   int wrong_but_allowed = 0, wrong_by_race = 0;
-  for (const Way& way : ways) {
+  for (const Method& way : ways) {
     int first = n;
     const int wrong = count_wrong(way, in, device_in, &first);
     std::printf("%-26s %d", way.name, wrong);

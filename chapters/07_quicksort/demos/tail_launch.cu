@@ -63,7 +63,7 @@ __global__ void tail_reads(int* data, int* sum) {
   write_ones<<<8, 128>>>(data);
 }
 
-struct Way {
+struct Method {
   const char* name;
   void (*kernel)(int* data, int* sum);
   bool is_right;
@@ -80,11 +80,11 @@ int main(int argc, char** argv) {
   int* device_sum = nullptr;
   CHECK(cudaMalloc(&data, n * sizeof(int)));
   CHECK(cudaMalloc(&device_sum, sizeof(int)));
-  const Way ways[] = {{"the parent reads", parent_reads, false},
-                      {"a tail launch reads", tail_reads, true}};
+  const Method ways[] = {{"the parent reads", parent_reads, false},
+                         {"a tail launch reads", tail_reads, true}};
   bool right = true;
   std::printf("a child writes %d ones; their sum, when\n", n);
-  for (const Way& way : ways) {
+  for (const Method& way : ways) {
     int sum = -1;
     CHECK(cudaMemset(data, 0, n * sizeof(int)));
     way.kernel<<<1, 1>>>(data, device_sum);
