@@ -362,8 +362,14 @@ def as_model(kernel: Record) -> Record:
                      str(r["requests"]), per[0], per[1],
                      "wavf" if r["space"] == "shared" else "sect", per[2],
                      ", ".join(filter(None, [r["hint"], "" if r["exact"] else "not exact"]))))
-    # The page names the kernel in full; the short names have tests of their own.
-    return {"kernel": re.sub(r"<.*>$|^.*::", "", kernel["kernel"]), "rows": rows,
+    # The page names the kernel in full; the short names have tests of their own. An expression, of
+    # which kernel, stays as it is but for its length.
+    name = kernel["kernel"]
+    if " ? " in name:
+        name = name if len(name) <= 35 else name[:32] + "..."
+    else:
+        name = re.sub(r"<.*>$|^.*::", "", name)
+    return {"kernel": name, "rows": rows,
             "totals": [kernel["launches"], kernel["block_count"], kernel["threads"],
                        kernel["warp_steps"], kernel["barriers"]]}
 
