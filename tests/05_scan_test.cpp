@@ -938,7 +938,7 @@ void register_stress() {
   for (const char* name : {"09", "10", "11", "12", "13", "pack", "unpack", "torn_10"})
     add(name, false);
   for (const char* name :
-       {"tiny", "tiny_int64", "small", "ring", "ring_int64", "torn_tiny", "torn_ring"})
+       {"cluster", "tiny", "tiny_int64", "small", "ring", "ring_int64", "torn_tiny", "torn_ring"})
     add(name, true);
 }
 #endif

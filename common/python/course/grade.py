@@ -196,8 +196,9 @@ def judge(program: Path, label: str, seconds: float, megabytes: int = MEBIBYTES,
     sent = bytearray()
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         process = subprocess.Popen(
-            [str(program), "--label", label, *known], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, pass_fds=(read_word, give_verdict), env=surroundings,
+            [str(program), "--label", label, *known], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            pass_fds=(read_word, give_verdict), env=surroundings,
             preexec_fn=limits(seconds, Path(folder)))
         os.close(read_word)
         os.close(give_verdict)
