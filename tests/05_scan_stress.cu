@@ -346,7 +346,7 @@ struct Then {
 
 cudaError_t stress_case(const std::string& name, int runs, Places places) {
   const unsigned unchanged = 1u << 16;
-  constexpr std::int64_t few = 1 << 16, tiny = 1 << 18, small = 64 * 16384;
+  constexpr std::int64_t few = 1 << 16, tiny = 1 << 18, small = 1 << 22;
   constexpr std::int64_t large = 40 * 11520, longs = 40 * 5760;
   using namespace stressed;
   // scan_once by one block and by a cluster; then with words, two rows, of one word and of two.
@@ -360,7 +360,7 @@ cudaError_t stress_case(const std::string& name, int runs, Places places) {
     ScanLauncher<std::int64_t>* const scan = limit::exclusive;
     return stress_scan<std::int64_t>(scan, true, 0, Add(), tiny / 2, runs, places);
   }
-  // With eight rows; half of the runs are of two rows.
+  // With two to eight rows; half of the runs are of two.
   if (name == "small")
     return stress_scan<unsigned>(limit::exclusive_compose, true, unchanged, Then(), small, runs,
                                  places);

@@ -27,7 +27,7 @@ constexpr int group_warps = group / 32;
 constexpr int block_size = 2 * group + 96;  // and three warps: load, publish, gather
 constexpr int large_rows = 9;               // vectors of a thread: tiles of 45 KiB
 constexpr int large_stages = 5;             // tiles on their way through a block
-constexpr int sums_a_lane = 5;              // of other tiles, that a lane reads at once
+constexpr int sums_a_lane = 5;              // of other tiles, that a lane of `scan` reads at once
 
 /// Elements that one instruction loads.
 template <class T>
@@ -43,13 +43,20 @@ using Word = std::uint64_t;
 template <class T>
 constexpr int words_of = static_cast<int>(sizeof(T) / 4);
 
+/// Where half k of a tile's sum is. Lanes side by side read words side by side: 32 tiles' lower
+/// halves, then their upper ones.
 template <class T>
-__device__ void publish(Word* at, T sum) {
+__host__ __device__ std::int64_t place_of(std::int64_t tile, int k) {
+  return (tile / 32 * words_of<T> + k) * 32 + tile % 32;
+}
+
+template <class T>
+__device__ void publish(Word* sums, std::int64_t tile, T sum) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one or two words");
   std::uint32_t half[words_of<T>];
   std::memcpy(half, &sum, sizeof sum);
   for (int k = 0; k < words_of<T>; ++k) {
-    cuda::atomic_ref<Word, cuda::thread_scope_device> word(at[k]);
+    cuda::atomic_ref<Word, cuda::thread_scope_device> word(sums[place_of<T>(tile, k)]);
     word.store(Word{1} << 32 | half[k], cuda::memory_order_relaxed);
   }
 }
@@ -121,8 +128,9 @@ __device__ Vector<T> vector_of(const Stage<T, rows>& stage, int thread, int r, i
   return v;
 }
 
-/// Loads tiles as their numbers are drawn: who draws a number is running, so that nobody ever waits
-/// for a block that has not started.
+/// Loads tiles: the first ones by the block's index, without waiting for anything; then as their
+/// numbers are drawn, as some blocks are faster. All blocks run at the same time, so that nobody
+/// ever waits for a block that has not started.
 template <class T, int rows, int stages>
 __device__ void load_tiles(Ring<T, rows, stages>& ring, const T* in, std::int64_t n, int tiles,
                            unsigned* next) {
@@ -130,7 +138,8 @@ __device__ void load_tiles(Ring<T, rows, stages>& ring, const T* in, std::int64_
   for (int k = 0;; ++k) {
     Stage<T, rows>& stage = ring[k];
     if (k >= stages) wait_for(&stage.free, k / stages - 1);
-    const unsigned number = atomicAdd(next, 1u);
+    const unsigned number =
+        k < stages ? k * gridDim.x + blockIdx.x : stages * gridDim.x + atomicAdd(next, 1u);
     const bool more = number < static_cast<unsigned>(tiles);
     stage.number = more ? static_cast<int>(number) : -1;
     if (!more) return arrive(&stage.loaded);
@@ -181,34 +190,34 @@ __device__ void publish_sums(Ring<T, rows, stages>& ring, Word* sums, int lane, 
     wait_for(&stage.added, k / stages);
     const T x = lane < group_warps ? stage.sums[lane] : T{};
     const T sum = warp_reduce(x, lane, group_warps, op);
-    if (lane == 0) publish(sums + std::int64_t{stage.number} * words_of<T>, sum);
+    if (lane == 0) publish(sums, stage.number, sum);
     arrive(&stage.free);
   }
 }
 
-/// All lanes get sum op the sums of tiles [first, last), in order, as soon as all are public. Lanes
-/// side by side ask for sums side by side; a lane's questions are on their way together, and what
-/// it knows it does not ask again.
-template <class T, class Op>
+/// All lanes get sum op the sums of tiles [first, last), in order, as soon as all are public,
+/// `each` a lane at once. Lanes side by side ask for sums side by side; a lane's questions are on
+/// their way together, and what it knows it does not ask again.
+template <int each, class T, class Op>
 __device__ T gather(T sum, bool have, Word* sums, int first, int last, int lane, Op op) {
-  for (; first < last; first += 32 * sums_a_lane) {
-    std::uint32_t half[sums_a_lane][words_of<T>] = {};
-    bool there[sums_a_lane], all = false;
+  for (; first < last; first += 32 * each) {
+    std::uint32_t half[each][words_of<T>] = {};
+    bool there[each], all = false;
 #pragma unroll
-    for (int k = 0; k < sums_a_lane; ++k) there[k] = last - first <= 32 * k + lane;
+    for (int k = 0; k < each; ++k) there[k] = last - first <= 32 * k + lane;
     while (!__all_sync(all_lanes, all)) {
-      Word now[sums_a_lane][words_of<T>] = {};
+      Word now[each][words_of<T>] = {};
 #pragma unroll
-      for (int k = 0; k < sums_a_lane; ++k) {
-        Word* const at = sums + (std::int64_t{first} + 32 * k + lane) * words_of<T>;
+      for (int k = 0; k < each; ++k) {
         for (int w = 0; w < words_of<T>; ++w) {
-          cuda::atomic_ref<Word, cuda::thread_scope_device> word(at[w]);
+          cuda::atomic_ref<Word, cuda::thread_scope_device> word(
+              sums[place_of<T>(first + 32 * k + lane, w)]);
           if (!there[k]) now[k][w] = word.load(cuda::memory_order_relaxed);
         }
       }
       all = true;
 #pragma unroll
-      for (int k = 0; k < sums_a_lane; ++k) {
+      for (int k = 0; k < each; ++k) {
         if (!there[k]) {
           there[k] = true;
           for (int w = 0; w < words_of<T>; ++w) {
@@ -219,16 +228,16 @@ __device__ T gather(T sum, bool have, Word* sums, int first, int last, int lane,
         all = all && there[k];
       }
     }
+    T total[each];  // without a branch, so that none waits for another
 #pragma unroll
-    for (int k = 0; k < sums_a_lane; ++k) {
-      const int count = min(last - first - 32 * k, 32);
-      if (count > 0) {
-        T x;
-        std::memcpy(&x, half[k], sizeof x);
-        const T total = warp_reduce(x, lane, count, op);
-        sum = have ? op(sum, total) : total;
-        have = true;
-      }
+    for (int k = 0; k < each; ++k) {
+      std::memcpy(&total[k], half[k], sizeof(T));
+      total[k] = warp_reduce(total[k], lane, last - first - 32 * k, op);
+    }
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      if (first + 32 * k < last) sum = have ? op(sum, total[k]) : total[k];
+      have = have || first + 32 * k < last;
     }
   }
   return sum;
@@ -245,7 +254,7 @@ __device__ void find_prefixes(Ring<T, rows, stages>& ring, Word* sums, T initial
     wait_for(&stage.loaded, k / stages);
     const int number = stage.number;
     if (number < 0) return;
-    prefix = gather(prefix, have, sums, next, number, lane, op);
+    prefix = gather<sums_a_lane>(prefix, have, sums, next, number, lane, op);
     have = have || number > next;
     wait_for(&stage.added, k / stages);
     const T x = lane < group_warps ? stage.sums[lane] : T{};
@@ -325,7 +334,6 @@ __device__ void scan_tiles(Ring<T, rows, stages>& ring, T* out, std::int64_t n, 
 
 /// Clears the workspace of a scan: the next tile's number, then the tiles' sums.
 __global__ void clear(Word* words, std::int64_t count) {
-  cudaTriggerProgrammaticLaunchCompletion();  // the scan may get ready
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) words[i] = 0;
 }
@@ -337,7 +345,6 @@ __global__ void __launch_bounds__(block_size, 1)
   extern __shared__ __align__(128) unsigned char memory[];
   auto& ring = *reinterpret_cast<Ring<T, rows, stages>*>(memory);
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  cudaTriggerProgrammaticLaunchCompletion();
   if (threadIdx.x < stages) {
     Stage<T, rows>& stage = ring[static_cast<int>(threadIdx.x)];
     ptx::mbarrier_init(&stage.loaded, 1);
@@ -347,7 +354,6 @@ __global__ void __launch_bounds__(block_size, 1)
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
   __syncthreads();
-  cudaGridDependencySynchronize();  // the words are cleared, and the input is there
   unsigned* const next = reinterpret_cast<unsigned*>(words);
   Word* const sums = words + 1;
   if (warp < group_warps) {
@@ -372,46 +378,46 @@ constexpr int small_tile = small_block* rows* Vector<T>::size;  // elements
 /// cluster write their sums into each other's shared memory; others publish them in words, which
 /// are cleared, and a look at all of them finds what is needed.
 enum class Way { alone, cluster, words };
-constexpr int blocks_in_cluster = 8;  // the most that every GPU with clusters allows
+constexpr int blocks_in_cluster = 8;           // the most that every GPU with clusters allows
+constexpr int most_blocks = 32 * small_warps;  // so that each warp asks for 32 sums at most
 
-/// A tile a block, in registers.
+/// A tile a block, in registers. words: all blocks run at the same time.
 template <bool exclusive, int rows, Way way, class T, class Op>
-__global__ void __launch_bounds__(small_block, rows > 4 ? 1 : 2)
+__global__ void __launch_bounds__(small_block, 2)
     scan_once(const T* in, T* out, Word* words, std::int64_t n, Op op, T initial) {
-  constexpr int size = Vector<T>::size;
-  __shared__ int number_of_block;
-  __shared__ T sums[small_warps];            // of each warp; then what comes before it
-  __shared__ T of_block[blocks_in_cluster];  // sums of the blocks before this one in the cluster
+  constexpr int size = Vector<T>::size, last = size - 1;
+  __shared__ T sums[small_warps];   // of each warp; then of those before it
+  __shared__ T parts[small_warps];  // sums of the blocks before this one, or of 32 of them each
   const int t = static_cast<int>(threadIdx.x), warp = t / 32, lane = t % 32;
-  int number = static_cast<int>(blockIdx.x);
+  const int number = static_cast<int>(blockIdx.x);
   const cg::cluster_group cluster = cg::this_cluster();
-  if (way == Way::words) {
-    cudaGridDependencySynchronize();  // the words are cleared, and the input is there
-    if (t == 0)
-      number_of_block = static_cast<int>(atomicAdd(reinterpret_cast<unsigned*>(words), 1u));
-    __syncthreads();
-    number = number_of_block;
-  }
   const std::int64_t start =
       std::int64_t{number} * small_tile<T, rows> + (warp * rows * 32 + lane) * size;
   Vector<T> v[rows];
+  if (std::int64_t{number + 1} * small_tile<T, rows> <= n) {  // one branch for all loads: where
+#pragma unroll                                                // paths join, copies wait for them
+    for (int r = 0; r < rows; ++r) {
+      reinterpret_cast<uint4&>(v[r]) =
+          __ldcs(reinterpret_cast<const uint4*>(in + start + r * 32 * size));
+    }
+  } else {
 #pragma unroll
-  for (int r = 0; r < rows; ++r) {
-    const std::int64_t i = start + r * 32 * size;
-    if (i + size <= n) {
-      reinterpret_cast<uint4&>(v[r]) = __ldcs(reinterpret_cast<const uint4*>(in + i));
-    } else {
+    for (int r = 0; r < rows; ++r) {
+      const std::int64_t i = start + r * 32 * size;
       for (int k = 0; k < size; ++k) v[r].x[k] = i + k < n ? in[i + k] : T{};
     }
   }
-  T before[rows], carry{};
+  T carry{};
 #pragma unroll
-  for (int r = 0; r < rows; ++r) {
+  for (int r = 0; r < rows; ++r) {  // each element becomes the scan of the warp's part up to it
     for (int i = 1; i < size; ++i) v[r].x[i] = op(v[r].x[i - 1], v[r].x[i]);
-    const T upto = warp_scan(v[r].x[size - 1], lane, op);
+    const T upto = warp_scan(v[r].x[last], lane, op);
     const T left = __shfl_up_sync(all_lanes, upto, 1);
     const T row = __shfl_sync(all_lanes, upto, 31);
-    before[r] = r == 0 ? left : lane == 0 ? carry : op(carry, left);
+    const T before = r == 0 ? left : lane == 0 ? carry : op(carry, left);
+    if (r > 0 || lane > 0) {
+      for (int i = 0; i < size; ++i) v[r].x[i] = op(before, v[r].x[i]);
+    }
     carry = r == 0 ? row : op(carry, row);
   }
   if (lane == 0) sums[warp] = carry;
@@ -420,60 +426,67 @@ __global__ void __launch_bounds__(small_block, rows > 4 ? 1 : 2)
   } else {
     __syncthreads();
   }
-  T upto{};
   if (warp == 0) {
-    upto = warp_scan(lane < small_warps ? sums[lane] : T{}, lane, op);
+    const T upto = warp_scan(lane < small_warps ? sums[lane] : T{}, lane, op);
+    const T left = __shfl_up_sync(all_lanes, upto, 1);
     if (way == Way::cluster) {
       const T all = __shfl_sync(all_lanes, upto, small_warps - 1);
       if (number < lane && lane < static_cast<int>(cluster.num_blocks()))
-        *cluster.map_shared_rank(&of_block[number], lane) = all;
+        *cluster.map_shared_rank(&parts[number], lane) = all;
     } else if (way == Way::words && lane == small_warps - 1) {
-      publish(words + 1 + std::int64_t{number} * words_of<T>, upto);
+      publish(words + 1, number, upto);
     }
+    if (0 < lane && lane < small_warps) sums[lane] = left;
   }
-  if (way == Way::cluster) cluster.sync();  // the sums are there
-  if (warp == 0) {
-    const T left = __shfl_up_sync(all_lanes, upto, 1);
-    const bool have = exclusive || number > 0;
-    T prefix = initial;
-    if (way == Way::cluster && number > 0) {
-      prefix = warp_reduce(lane < number ? of_block[lane] : T{}, lane, number, op);
-      if (exclusive) prefix = op(initial, prefix);
-    } else if (way == Way::words) {
-      prefix = gather(initial, exclusive, words + 1, 0, number, lane, op);
-    }
-    if (lane < small_warps) sums[lane] = lane == 0 ? prefix : have ? op(prefix, left) : left;
+  if (way == Way::words) __syncthreads();  // who asks before its own sum is out is in its way
+  if (way == Way::words && 32 * warp < number) {  // each warp asks for the sums of 32 blocks
+    const T part =
+        gather<1>(T{}, false, words + 1, 32 * warp, min(32 * warp + 32, number), lane, op);
+    if (lane == 0) parts[warp] = part;
   }
-  __syncthreads();
-  const bool have = exclusive || number > 0 || warp > 0;
-  const T prefix = sums[warp];
+  if (way == Way::cluster) {
+    cluster.sync();
+  } else {
+    __syncthreads();
+  }
+  T prefix = initial;  // of this warp, once there is anything: `have`
+  bool have = exclusive;
+  const int count = way == Way::words ? (number + 31) / 32 : number;
+  for (int k = 0; k < count; ++k) {
+    prefix = have ? op(prefix, parts[k]) : parts[k];
+    have = true;
+  }
+  if (warp > 0) {
+    prefix = have ? op(prefix, sums[warp]) : sums[warp];
+    have = true;
+  }
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
-    const bool first = r == 0 && lane == 0;
-    T x = before[r];
-    if (have) x = first ? prefix : op(prefix, x);
+    T left{};  // the element before the lane's first, for an exclusive scan
+    if (exclusive) {
+      left = __shfl_up_sync(all_lanes, v[r].x[last], 1);
+      const T row = __shfl_sync(all_lanes, v[r > 0 ? r - 1 : 0].x[last], 31);
+      if (lane == 0) left = row;
+    }
     Vector<T> y;
     for (int i = 0; i < size; ++i) {
-      const T upto = have || !first ? op(x, v[r].x[i]) : v[r].x[i];
-      if (!exclusive)
-        y.x[i] = upto;
-      else
-        y.x[i] = i == 0 ? x : op(x, v[r].x[i - 1]);
+      const T x = !exclusive ? v[r].x[i] : i > 0 ? v[r].x[i > 0 ? i - 1 : 0] : left;
+      const bool first = exclusive && r == 0 && i == 0 && lane == 0;
+      y.x[i] = first ? prefix : have ? op(prefix, x) : x;
     }
     const std::int64_t i = start + r * 32 * size;
     if (i + size <= n) {
-      __stcs(reinterpret_cast<uint4*>(out + i), reinterpret_cast<uint4&>(y));
+      *reinterpret_cast<uint4*>(out + i) = reinterpret_cast<const uint4&>(y);
     } else {
       for (int k = 0; k < size && i + k < n; ++k) out[i + k] = y.x[k];
     }
   }
 }
 
-/// A launch: of blocks that may begin before the kernel in front of them in the stream has ended
-/// and wait by themselves; of one cluster; or an ordinary one, as behind another's kernel an early
-/// launch costs more than it saves.
+/// A launch: of blocks that all run at the same time, so that they may wait for each other (a
+/// cooperative launch); of one cluster, whose blocks do so, too; or an ordinary one.
 struct Launch {
-  enum How { ordinary, cluster, early };
+  enum How { ordinary, cluster, together };
   cudaLaunchAttribute attribute = {};
   cudaLaunchConfig_t config = {};
   Launch(How how, std::int64_t blocks, int threads, std::size_t shared_bytes, cudaStream_t stream) {
@@ -482,8 +495,8 @@ struct Launch {
       attribute.val.clusterDim.x = static_cast<unsigned>(blocks);
       attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     } else {
-      attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-      attribute.val.programmaticStreamSerializationAllowed = 1;
+      attribute.id = cudaLaunchAttributeCooperative;
+      attribute.val.cooperative = 1;
     }
     config.gridDim = dim3(static_cast<unsigned>(blocks));
     config.blockDim = dim3(static_cast<unsigned>(threads));
@@ -498,29 +511,33 @@ struct Launch {
 /// How a scan of n elements is done.
 template <class T>
 struct Plan {
-  int rows;  // vectors of a thread, where a block holds one tile; or `streaming`
+  int vectors;  // of a thread, where a block holds one tile; or `streaming`
   Way way;
   std::int64_t tiles, words;
   static constexpr int streaming = 0;  // the kernel for large arrays
-  Plan(std::int64_t n, int rows) : rows(rows) {
-    const std::int64_t tile = rows == streaming ? std::int64_t{Stage<T, large_rows>::tile}
-                                                : small_block * rows * Vector<T>::size;
+  Plan(std::int64_t n, int vectors) : vectors(vectors) {
+    const std::int64_t tile = vectors == streaming ? std::int64_t{Stage<T, large_rows>::tile}
+                                                   : small_block * vectors * Vector<T>::size;
     tiles = (n + tile - 1) / tile;
-    const bool few = rows != streaming && tiles <= blocks_in_cluster;
+    const bool few = vectors != streaming && tiles <= blocks_in_cluster;
     way = !few ? Way::words : tiles > 1 ? Way::cluster : Way::alone;
-    words = 1 + (few ? 0 : tiles * words_of<T>);
+    words = 1 + (few ? 0 : (tiles + 31) / 32 * 32 * words_of<T>);
   }
 };
 
-/// The fastest way for n elements, measured.
+/// The smallest tiles with which one cluster is enough; or else, with which all blocks run at the
+/// same time, two on each SM. Where none are, blocks take one tile after the other.
 template <class T>
-Plan<T> plan_for(std::int64_t n) {
-  constexpr std::int64_t size = sizeof(T);
-  return {n, n <= (1 << 17) / size   ? 2  // one block, or a cluster of up to eight
-             : n <= (1 << 18) / size ? 4  // such a cluster
-             : n <= (1 << 21) / size ? 2  // up to 128 blocks
-             : n <= (1 << 23) / size ? 8
-                                     : Plan<T>::streaming};
+Plan<T> plan_for(std::int64_t n, int sms) {
+  for (const int vectors : {2, 4}) {
+    const Plan<T> plan(n, vectors);
+    if (plan.tiles <= blocks_in_cluster) return plan;
+  }
+  for (const int vectors : {2, 4, 8}) {
+    const Plan<T> plan(n, vectors);
+    if (plan.tiles <= std::min(2 * sms, most_blocks)) return plan;
+  }
+  return {n, Plan<T>::streaming};
 }
 
 /// True unless p is a multiple of `bytes`.
@@ -531,7 +548,7 @@ inline bool misaligned(const void* p, std::size_t bytes) {
 template <bool exclusive, int rows, class T, class Op>
 cudaError_t scan_small(Word* words, const T* in, T* out, std::int64_t n, const Plan<T>& plan, Op op,
                        T initial, cudaStream_t stream) {
-  const Launch launch(plan.way == Way::words     ? Launch::early
+  const Launch launch(plan.way == Way::words     ? Launch::together
                       : plan.way == Way::cluster ? Launch::cluster
                                                  : Launch::ordinary,
                       plan.tiles, small_block, 0, stream);
@@ -544,19 +561,15 @@ cudaError_t scan_small(Word* words, const T* in, T* out, std::int64_t n, const P
 }
 
 template <bool exclusive, class T, class Op>
-cudaError_t scan_large(Word* words, const T* in, T* out, std::int64_t n, std::int64_t tiles, Op op,
-                       T initial, cudaStream_t stream) {
+cudaError_t scan_large(Word* words, const T* in, T* out, std::int64_t n, std::int64_t tiles,
+                       int sms, Op op, T initial, cudaStream_t stream) {
   constexpr auto kernel = scan<exclusive, large_rows, large_stages, T, Op>;
   constexpr int shared_bytes = sizeof(Ring<T, large_rows, large_stages>);
-  int device = 0, sms = 0;
-  if (cudaError_t error = cudaGetDevice(&device)) return error;
-  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device))
-    return error;
   if (cudaError_t error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes))
     return error;
-  const Launch launch(Launch::early, std::min<std::int64_t>(tiles, sms), block_size, shared_bytes,
-                      stream);
+  const Launch launch(Launch::together, std::min<std::int64_t>(tiles, sms), block_size,
+                      shared_bytes, stream);
   return cudaLaunchKernelEx(&launch.config, kernel, in, out, words, n, static_cast<int>(tiles), op,
                             initial);
 }
@@ -565,10 +578,17 @@ cudaError_t scan_large(Word* words, const T* in, T* out, std::int64_t n, std::in
 /// associative; it need not be commutative nor have a neutral element. T: 4 or 8 bytes. Device
 /// pointers, arrays aligned to 16 bytes; out may be in. With workspace == nullptr: only writes the
 /// bytes of scratch memory that it needs. \returns cudaErrorInvalidValue for too little of it, for
-/// a misaligned pointer, for n < 0 or 2^31 tiles or more; or the error of a launch.
+/// a misaligned pointer, for n < 0 or 2^31 tiles or more; or the error of a launch. `streaming`:
+/// by the kernel for large arrays, whatever n is.
 template <bool exclusive, class T, class Op>
 cudaError_t scan_with(void* workspace, std::size_t& workspace_bytes, const T* in, T* out,
-                      std::int64_t n, Op op, T initial, cudaStream_t stream, Plan<T> plan) {
+                      std::int64_t n, Op op, T initial, cudaStream_t stream,
+                      bool streaming = false) {
+  int device = 0, sms = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device))
+    return error;
+  const Plan<T> plan = streaming ? Plan<T>(n, Plan<T>::streaming) : plan_for<T>(n, sms);
   if (n < 0 || plan.tiles > INT32_MAX) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(plan.words) * sizeof(Word);
   if (workspace == nullptr) {
@@ -586,7 +606,7 @@ cudaError_t scan_with(void* workspace, std::size_t& workspace_bytes, const T* in
     if (cudaError_t error = cudaLaunchKernelEx(&launch.config, clear, words, plan.words))
       return error;
   }
-  switch (plan.rows) {
+  switch (plan.vectors) {
     case 2:
       return scan_small<exclusive, 2>(words, in, out, n, plan, op, initial, stream);
     case 4:
@@ -594,7 +614,7 @@ cudaError_t scan_with(void* workspace, std::size_t& workspace_bytes, const T* in
     case 8:
       return scan_small<exclusive, 8>(words, in, out, n, plan, op, initial, stream);
     default:
-      return scan_large<exclusive>(words, in, out, n, plan.tiles, op, initial, stream);
+      return scan_large<exclusive>(words, in, out, n, plan.tiles, sms, op, initial, stream);
   }
 }
 
@@ -621,80 +641,68 @@ struct Compose {
 
 cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                       std::int64_t n, cudaStream_t stream) {
-  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream,
-                          plan_for<float>(n));
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream);
 }
 
 cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                       std::int64_t n, cudaStream_t stream) {
-  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream,
-                         plan_for<float>(n));
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream);
 }
 
 /// Modulo 2^32, as the next.
 cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
                       unsigned* out, std::int64_t n, cudaStream_t stream) {
-  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0u, stream,
-                          plan_for<unsigned>(n));
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0u, stream);
 }
 
 cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
                       unsigned* out, std::int64_t n, cudaStream_t stream) {
-  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, 0u, stream,
-                         plan_for<unsigned>(n));
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, 0u, stream);
 }
 
 cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const std::int64_t* in,
                       std::int64_t* out, std::int64_t n, cudaStream_t stream) {
-  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, std::int64_t{0}, stream,
-                          plan_for<std::int64_t>(n));
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, std::int64_t{0}, stream);
 }
 
 cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const std::int64_t* in,
                       std::int64_t* out, std::int64_t n, cudaStream_t stream) {
-  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, std::int64_t{0}, stream,
-                         plan_for<std::int64_t>(n));
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, std::int64_t{0}, stream);
 }
 
 /// Starts with NaN for NaN, until there is a number.
 cudaError_t inclusive_max(void* workspace, std::size_t& workspace_bytes, const float* in,
                           float* out, std::int64_t n, cudaStream_t stream) {
-  return scan_with<false>(workspace, workspace_bytes, in, out, n, Max{}, 0.0f, stream,
-                          plan_for<float>(n));
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Max{}, 0.0f, stream);
 }
 
 cudaError_t inclusive_compose(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
                               unsigned* out, std::int64_t n, cudaStream_t stream) {
-  return scan_with<false>(workspace, workspace_bytes, in, out, n, Compose{}, 0u, stream,
-                          plan_for<unsigned>(n));
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Compose{}, 0u, stream);
 }
 
 /// Starts with the map that changes nothing.
 cudaError_t exclusive_compose(void* workspace, std::size_t& workspace_bytes, const unsigned* in,
                               unsigned* out, std::int64_t n, cudaStream_t stream) {
-  return scan_with<true>(workspace, workspace_bytes, in, out, n, Compose{}, 1u << 16, stream,
-                         plan_for<unsigned>(n));
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Compose{}, 1u << 16, stream);
 }
 
 /// The kernel for large arrays, whatever n is.
 cudaError_t inclusive_large(void* workspace, std::size_t& workspace_bytes, const float* in,
                             float* out, std::int64_t n, cudaStream_t stream) {
-  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream,
-                          Plan<float>(n, Plan<float>::streaming));
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Sum{}, 0.0f, stream, true);
 }
 
 cudaError_t exclusive_large(void* workspace, std::size_t& workspace_bytes, const std::int64_t* in,
                             std::int64_t* out, std::int64_t n, cudaStream_t stream) {
   using T = std::int64_t;
-  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, T{0}, stream,
-                         Plan<T>(n, Plan<T>::streaming));
+  return scan_with<true>(workspace, workspace_bytes, in, out, n, Sum{}, T{0}, stream, true);
 }
 
 cudaError_t inclusive_compose_large(void* workspace, std::size_t& workspace_bytes,
                                     const unsigned* in, unsigned* out, std::int64_t n,
                                     cudaStream_t stream) {
-  return scan_with<false>(workspace, workspace_bytes, in, out, n, Compose{}, 0u, stream,
-                          Plan<unsigned>(n, Plan<unsigned>::streaming));
+  return scan_with<false>(workspace, workspace_bytes, in, out, n, Compose{}, 0u, stream, true);
 }
 
 }  // namespace limit

@@ -84,7 +84,7 @@ __global__ void clear(Word* words, std::int64_t count) {
 }
 
 /// out = the kept elements of in, *kept their number. words: one for each tile, all zero, behind
-/// the number of the next tile.
+/// the number of the next tile; one tile needs none.
 template <int rows>
 __global__ void __launch_bounds__(block_size, 2)
     pack_tiles(const float* in, float* out, std::int64_t* kept, unsigned* next, Word* words,
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(block_size, 2)
   __shared__ unsigned number_of_block;
   __shared__ std::int64_t before_of_block;
   const int t = static_cast<int>(threadIdx.x), warp = t / 32, lane = t % 32;
-  if (t == 0) number_of_block = atomicAdd(next, 1u);
+  if (t == 0) number_of_block = tiles > 1 ? atomicAdd(next, 1u) : 0;
   __syncthreads();
   const int number = static_cast<int>(number_of_block);
   const std::int64_t first = std::int64_t{number} * tile<rows> + warp * (rows * 128) + lane * 4;
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(block_size, 2)
   }
   __syncthreads();
   const unsigned count = s[warps - 1];
-  if (t == 0) publish(words + number, number > 0 ? of_tile : of_all, count);
+  if (t == 0 && tiles > 1) publish(words + number, number > 0 ? of_tile : of_all, count);
 
   const unsigned start = warp > 0 ? s[warp - 1] : 0;
 #pragma unroll
@@ -176,8 +176,10 @@ cudaError_t pack_by(Word* words, const float* in, float* out, std::int64_t* kept
   if (cudaError_t error =
           cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, block_size, shared_bytes))
     return error;
-  clear<<<static_cast<unsigned>((1 + tiles + 255) / 256), 256, 0, stream>>>(words, 1 + tiles);
-  if (cudaError_t error = cudaGetLastError()) return error;
+  if (tiles > 1) {
+    clear<<<static_cast<unsigned>((1 + tiles + 255) / 256), 256, 0, stream>>>(words, 1 + tiles);
+    if (cudaError_t error = cudaGetLastError()) return error;
+  }
   kernel<<<static_cast<unsigned>(tiles), block_size, shared_bytes, stream>>>(
       in, out, kept, reinterpret_cast<unsigned*>(words), words + 1, n, static_cast<int>(tiles),
       sms * per_sm);
@@ -191,7 +193,9 @@ cudaError_t pack_by(Word* words, const float* in, float* out, std::int64_t* kept
 /// a launch.
 cudaError_t pack(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                  std::int64_t* kept, std::int64_t n, cudaStream_t stream) {
-  const int elements = n < large ? tile<small_rows> : tile<large_rows>;
+  const bool one = n > tile<small_rows> && n <= tile<large_rows>;  // large tile instead of two
+  const bool many_rows = n >= large || one;
+  const int elements = many_rows ? tile<large_rows> : tile<small_rows>;
   const std::int64_t tiles = (n + elements - 1) / elements;
   if (n < 0 || tiles > INT32_MAX) return cudaErrorInvalidValue;
   const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
@@ -203,8 +207,8 @@ cudaError_t pack(void* workspace, std::size_t& workspace_bytes, const float* in,
   if (misaligned(workspace, alignof(Word)) || misaligned(in, 16)) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(kept, 0, sizeof *kept, stream);
   Word* const words = static_cast<Word*>(workspace);
-  return n < large ? pack_by<small_rows>(words, in, out, kept, n, stream)
-                   : pack_by<large_rows>(words, in, out, kept, n, stream);
+  return many_rows ? pack_by<large_rows>(words, in, out, kept, n, stream)
+                   : pack_by<small_rows>(words, in, out, kept, n, stream);
 }
 
 }  // namespace pack_study
