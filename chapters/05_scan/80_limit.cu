@@ -43,20 +43,21 @@ using Word = std::uint64_t;
 template <class T>
 constexpr int words_of = static_cast<int>(sizeof(T) / 4);
 
-/// Where half k of a tile's sum is. Lanes side by side read words side by side: 32 tiles' lower
-/// halves, then their upper ones.
-template <class T>
-__host__ __device__ std::int64_t place_of(std::int64_t tile, int k) {
-  return (tile / 32 * words_of<T> + k) * 32 + tile % 32;
+/// Where half k of a tile's sum is: apart, 32 tiles' lower halves and then their upper ones, so
+/// that lanes side by side ask for words side by side, which hundreds of blocks do at once; or both
+/// halves in one sector, where few ask.
+template <class T, bool apart>
+__device__ std::int64_t place_of(std::int64_t tile, int k) {
+  return apart ? (tile / 32 * words_of<T> + k) * 32 + tile % 32 : tile * words_of<T> + k;
 }
 
-template <class T>
+template <bool apart, class T>
 __device__ void publish(Word* sums, std::int64_t tile, T sum) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one or two words");
   std::uint32_t half[words_of<T>];
   std::memcpy(half, &sum, sizeof sum);
   for (int k = 0; k < words_of<T>; ++k) {
-    cuda::atomic_ref<Word, cuda::thread_scope_device> word(sums[place_of<T>(tile, k)]);
+    cuda::atomic_ref<Word, cuda::thread_scope_device> word(sums[place_of<T, apart>(tile, k)]);
     word.store(Word{1} << 32 | half[k], cuda::memory_order_relaxed);
   }
 }
@@ -128,18 +129,19 @@ __device__ Vector<T> vector_of(const Stage<T, rows>& stage, int thread, int r, i
   return v;
 }
 
-/// Loads tiles: the first ones by the block's index, without waiting for anything; then as their
-/// numbers are drawn, as some blocks are faster. All blocks run at the same time, so that nobody
+/// Loads tiles as their numbers are drawn, as some blocks are faster; of 8-byte elements the first
+/// ones by the block's index, which was faster. All blocks run at the same time, so that nobody
 /// ever waits for a block that has not started.
 template <class T, int rows, int stages>
 __device__ void load_tiles(Ring<T, rows, stages>& ring, const T* in, std::int64_t n, int tiles,
                            unsigned* next) {
   constexpr int tile = Stage<T, rows>::tile, size = Vector<T>::size;
+  constexpr int by_index = sizeof(T) == 8 ? stages : 0;
   for (int k = 0;; ++k) {
     Stage<T, rows>& stage = ring[k];
     if (k >= stages) wait_for(&stage.free, k / stages - 1);
     const unsigned number =
-        k < stages ? k * gridDim.x + blockIdx.x : stages * gridDim.x + atomicAdd(next, 1u);
+        k < by_index ? k * gridDim.x + blockIdx.x : by_index * gridDim.x + atomicAdd(next, 1u);
     const bool more = number < static_cast<unsigned>(tiles);
     stage.number = more ? static_cast<int>(number) : -1;
     if (!more) return arrive(&stage.loaded);
@@ -190,7 +192,7 @@ __device__ void publish_sums(Ring<T, rows, stages>& ring, Word* sums, int lane, 
     wait_for(&stage.added, k / stages);
     const T x = lane < group_warps ? stage.sums[lane] : T{};
     const T sum = warp_reduce(x, lane, group_warps, op);
-    if (lane == 0) publish(sums, stage.number, sum);
+    if (lane == 0) publish<false>(sums, stage.number, sum);
     arrive(&stage.free);
   }
 }
@@ -198,7 +200,7 @@ __device__ void publish_sums(Ring<T, rows, stages>& ring, Word* sums, int lane, 
 /// All lanes get sum op the sums of tiles [first, last), in order, as soon as all are public,
 /// `each` a lane at once. Lanes side by side ask for sums side by side; a lane's questions are on
 /// their way together, and what it knows it does not ask again.
-template <int each, class T, class Op>
+template <int each, bool apart, class T, class Op>
 __device__ T gather(T sum, bool have, Word* sums, int first, int last, int lane, Op op) {
   for (; first < last; first += 32 * each) {
     std::uint32_t half[each][words_of<T>] = {};
@@ -211,7 +213,7 @@ __device__ T gather(T sum, bool have, Word* sums, int first, int last, int lane,
       for (int k = 0; k < each; ++k) {
         for (int w = 0; w < words_of<T>; ++w) {
           cuda::atomic_ref<Word, cuda::thread_scope_device> word(
-              sums[place_of<T>(first + 32 * k + lane, w)]);
+              sums[place_of<T, apart>(first + 32 * k + lane, w)]);
           if (!there[k]) now[k][w] = word.load(cuda::memory_order_relaxed);
         }
       }
@@ -254,7 +256,7 @@ __device__ void find_prefixes(Ring<T, rows, stages>& ring, Word* sums, T initial
     wait_for(&stage.loaded, k / stages);
     const int number = stage.number;
     if (number < 0) return;
-    prefix = gather<sums_a_lane>(prefix, have, sums, next, number, lane, op);
+    prefix = gather<sums_a_lane, false>(prefix, have, sums, next, number, lane, op);
     have = have || number > next;
     wait_for(&stage.added, k / stages);
     const T x = lane < group_warps ? stage.sums[lane] : T{};
@@ -434,14 +436,14 @@ __global__ void __launch_bounds__(small_block, 2)
       if (number < lane && lane < static_cast<int>(cluster.num_blocks()))
         *cluster.map_shared_rank(&parts[number], lane) = all;
     } else if (way == Way::words && lane == small_warps - 1) {
-      publish(words + 1, number, upto);
+      publish<true>(words + 1, number, upto);
     }
     if (0 < lane && lane < small_warps) sums[lane] = left;
   }
   if (way == Way::words) __syncthreads();  // who asks before its own sum is out is in its way
   if (way == Way::words && 32 * warp < number) {  // each warp asks for the sums of 32 blocks
     const T part =
-        gather<1>(T{}, false, words + 1, 32 * warp, min(32 * warp + 32, number), lane, op);
+        gather<1, true>(T{}, false, words + 1, 32 * warp, min(32 * warp + 32, number), lane, op);
     if (lane == 0) parts[warp] = part;
   }
   if (way == Way::cluster) {
