@@ -340,7 +340,7 @@ __global__ void clear(Word* words, std::int64_t count) {
   if (i < count) words[i] = 0;
 }
 
-/// One block an SM, or fewer. words: cleared.
+/// One block per SM, or fewer; all run at the same time. words: cleared.
 template <bool exclusive, int rows, int stages, class T, class Op>
 __global__ void __launch_bounds__(block_size, 1)
     scan(const T* in, T* out, Word* words, std::int64_t n, int tiles, Op op, T initial) {
