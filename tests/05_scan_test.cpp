@@ -256,6 +256,21 @@ TEST(Special, EverySize) {
   FOR_ALL_TYPES(check_every_size);
 }
 
+/// The most elements that 80 gives two blocks per SM, by 2, 4 and 8 vectors per thread; and one
+/// more.
+template <class T>
+std::vector<std::int64_t> edges_of_80(const Device& gpu) {
+  int sms = 0;
+  COURSE_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
+  std::vector<std::int64_t> sizes;
+  for (const int vectors : {2, 4, 8}) {
+    if (slow(gpu) && vectors > 2) break;
+    const std::int64_t edge = std::int64_t{2} * sms * 512 * vectors * 16 / sizeof(T);
+    sizes.insert(sizes.end(), {edge, edge + 1});
+  }
+  return sizes;
+}
+
 /// Around the edges of tiles, of looks at 32 or 160 tiles, and of 80's three kernels.
 template <class T>
 void check_edges(const Device& gpu) {
@@ -273,14 +288,18 @@ void check_edges(const Device& gpu) {
       sizes.insert(sizes.end(), {edge, edge + 1});
     }
   }
-  const std::int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+  const std::vector<std::int64_t> of_80 = edges_of_80<T>(gpu);
+  const std::int64_t largest = std::max(*std::max_element(sizes.begin(), sizes.end()),
+                                        *std::max_element(of_80.begin(), of_80.end()));
   const auto in = numbers<T>(largest, 31);
   const Buffer device = to_device(in);
   for_each_scan<T>(gpu, 1, [&](const Scan& row) {
     const auto want = to_device(scanned(in, row.op, row.exclusive));
     const Workspace workspace(row.workspace_bytes(std::min(largest, row.version.needs.most())));
     const Guarded<T> out(largest);
-    for (const std::int64_t n : sizes) {
+    std::vector<std::int64_t> some = sizes;
+    if (row.is("80")) some.insert(some.end(), of_80.begin(), of_80.end());
+    for (const std::int64_t n : some) {
       if (!row.takes(n) || (row.is("01") && n > 70000)) continue;
       COURSE_CHECK(cudaMemset(out.data(), 0xFF, static_cast<std::size_t>(n) * sizeof(T)));
       COURSE_CHECK(row.launch(device.data(), out.data(), n, workspace.data(), workspace.bytes()));
