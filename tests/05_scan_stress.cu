@@ -4,8 +4,8 @@
 // overtake each other as they would hardly ever do by themselves. Results are compared on the GPU,
 // bit by bit, after each of many launches of random size.
 //
-// Built three times: STRESS == 1 holds versions 09 to 13, pack and unpack; 2, for compute
-// capability 9.0, version 80; 0 none, but comparisons of arrays that are too large for the host.
+// Built three times: STRESS == 1 holds versions 09 to 13 and unpack; 2, for compute capability 9.0,
+// version 80 and pack; 0 none, but comparisons of arrays that are too large for the host.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -161,13 +161,13 @@ namespace ptx = ::delayed::ptx;
 namespace stressed {
 #if STRESS == 2
 #include "../chapters/05_scan/80_limit.cu"
+#include "../chapters/05_scan/studies/pack.cu"
 #else
 #include "../chapters/05_scan/09_chained.cu"
 #include "../chapters/05_scan/10_look_back.cu"
 #include "../chapters/05_scan/11_vectors.cu"
 #include "../chapters/05_scan/12_streaming.cu"
 #include "../chapters/05_scan/13_prefetch.cu"
-#include "../chapters/05_scan/studies/pack.cu"
 #include "../chapters/05_scan/studies/unpack.cu"
 #endif
 }  // namespace stressed
@@ -335,52 +335,6 @@ struct Add {
 template <class T>
 using ScanLauncher = cudaError_t(void*, std::size_t&, const T*, T*, std::int64_t, cudaStream_t);
 
-#if STRESS == 2
-
-struct Then {
-  unsigned operator()(unsigned f, unsigned g) const {
-    const unsigned a = (f >> 16) * (g >> 16), b = (g >> 16) * (f & 0xffffu) + (g & 0xffffu);
-    return a << 16 | (b & 0xffffu);
-  }
-};
-
-cudaError_t stress_case(const std::string& name, int runs, Places places) {
-  const unsigned unchanged = 1u << 16;
-  constexpr std::int64_t few = 1 << 16, tiny = 1 << 18, small = 1 << 22;
-  constexpr std::int64_t large = 40 * 11520, longs = 40 * 5760;
-  using namespace stressed;
-  // scan_once by one block and by a cluster; then with words, two rows, of one word and of two.
-  if (name == "cluster")
-    return stress_scan<unsigned>(limit::exclusive_compose, true, unchanged, Then(), few, runs,
-                                 places);
-  if (name == "tiny")
-    return stress_scan<unsigned>(limit::inclusive_compose, false, unchanged, Then(), tiny, runs,
-                                 places);
-  if (name == "tiny_int64") {
-    ScanLauncher<std::int64_t>* const scan = limit::exclusive;
-    return stress_scan<std::int64_t>(scan, true, 0, Add(), tiny / 2, runs, places);
-  }
-  // With two to eight rows; half of the runs are of two.
-  if (name == "small")
-    return stress_scan<unsigned>(limit::exclusive_compose, true, unchanged, Then(), small, runs,
-                                 places);
-  // The ring, with one to eight blocks.
-  if (name == "ring")
-    return stress_scan<unsigned>(limit::inclusive_compose_large, false, unchanged, Then(), large,
-                                 runs, places);
-  if (name == "ring_int64")
-    return stress_scan<std::int64_t>(limit::exclusive_large, true, 0, Add(), longs, runs, places);
-  if (name == "torn_tiny")
-    return stress_scan<unsigned>(broken::limit::inclusive_compose, false, unchanged, Then(), tiny,
-                                 runs, places);
-  if (name == "torn_ring")
-    return stress_scan<unsigned>(broken::limit::inclusive_compose_large, false, unchanged, Then(),
-                                 large, runs, places);
-  return cudaErrorInvalidValue;
-}
-
-#else
-
 /// Elements of which every other one, at random, is above 0.
 std::vector<float> for_packing(std::int64_t n) {
   std::vector<float> in(static_cast<std::size_t>(n));
@@ -390,6 +344,15 @@ std::vector<float> for_packing(std::int64_t n) {
   }
   return in;
 }
+
+#if STRESS == 2
+
+struct Then {
+  unsigned operator()(unsigned f, unsigned g) const {
+    const unsigned a = (f >> 16) * (g >> 16), b = (g >> 16) * (f & 0xffffu) + (g & 0xffffu);
+    return a << 16 | (b & 0xffffu);
+  }
+};
 
 cudaError_t stress_pack(std::int64_t most, int runs, Places places) {
   const std::vector<float> in = for_packing(most);
@@ -420,6 +383,45 @@ cudaError_t stress_pack(std::int64_t most, int runs, Places places) {
       },
       places.elements, places.run, places.element);
 }
+
+cudaError_t stress_case(const std::string& name, int runs, Places places) {
+  const unsigned unchanged = 1u << 16;
+  constexpr std::int64_t few = 1 << 16, tiny = 1 << 18, small = 1 << 22;
+  constexpr std::int64_t large = 40 * 11520, longs = 40 * 5760;
+  using namespace stressed;
+  // scan_once by one block and by a cluster; then with words, two rows, of one word and of two.
+  if (name == "cluster")
+    return stress_scan<unsigned>(limit::exclusive_compose, true, unchanged, Then(), few, runs,
+                                 places);
+  if (name == "tiny")
+    return stress_scan<unsigned>(limit::inclusive_compose, false, unchanged, Then(), tiny, runs,
+                                 places);
+  if (name == "tiny_int64") {
+    ScanLauncher<std::int64_t>* const scan = limit::exclusive;
+    return stress_scan<std::int64_t>(scan, true, 0, Add(), tiny / 2, runs, places);
+  }
+  // With two to eight rows; half of the runs are of two.
+  if (name == "small")
+    return stress_scan<unsigned>(limit::exclusive_compose, true, unchanged, Then(), small, runs,
+                                 places);
+  // The ring, with one to eight blocks.
+  if (name == "ring")
+    return stress_scan<unsigned>(limit::inclusive_compose_large, false, unchanged, Then(), large,
+                                 runs, places);
+  if (name == "ring_int64")
+    return stress_scan<std::int64_t>(limit::exclusive_large, true, 0, Add(), longs, runs, places);
+  // One to eight tiles, or a ring of two to sixteen blocks.
+  if (name == "pack") return stress_pack(100 * 8192, runs, places);
+  if (name == "torn_tiny")
+    return stress_scan<unsigned>(broken::limit::inclusive_compose, false, unchanged, Then(), tiny,
+                                 runs, places);
+  if (name == "torn_ring")
+    return stress_scan<unsigned>(broken::limit::inclusive_compose_large, false, unchanged, Then(),
+                                 large, runs, places);
+  return cudaErrorInvalidValue;
+}
+
+#else
 
 cudaError_t stress_unpack(std::int64_t most, int runs, Places places) {
   const std::vector<float> in = for_packing(most);
@@ -456,7 +458,6 @@ cudaError_t stress_case(const std::string& name, int runs, Places places) {
   if (name == "11") return sums(vectors::exclusive, true, large);
   if (name == "12") return sums(streaming::inclusive, false, large);
   if (name == "13") return sums(prefetch::exclusive, true, large);
-  if (name == "pack") return stress_pack(large, runs, places);
   if (name == "unpack") return stress_unpack(large, runs, places);
   if (name == "torn_10") return sums(broken::look_back_scan::inclusive, false, small);
   return cudaErrorInvalidValue;

@@ -221,13 +221,15 @@ Study large_kernel() {
 Study packing() {
   Study study{"pack", "Keep the elements above 0", Type::f32, make_problem<Pack>()};
   study.versions = {
-      row("pack", "with look-back", pack_study::pack)
+      row("pack", "count, gather, store", pack_study::pack)
           .in_file("studies/pack")
+          .needing(90)
+          .sharing(97 << 10)
           .aligned(16)
-          .up_to(grid_of(16384)),
+          .up_to(grid_of(8192)),
       of_cub(row("cub_select", "CUB DeviceSelect", cub_uses::pack).in_file("studies/91_cub_uses")),
   };
-  study.sizes = powers_of_two({14, 16, 18, 20, 22, 24, 26, 28});
+  study.sizes = powers_of_two({12, 14, 16, 18, 20, 22, 23, 24, 26, 28});
   study.cpu_sizes = powers_of_two({17, 20});
   study.test_sizes = test_sizes();
   study.axis = "n";

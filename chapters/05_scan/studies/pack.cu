@@ -1,158 +1,210 @@
 // A use of the scan: pack keeps the elements above 0, in their order, and drops the others (stream
-// compaction). The kernel of version 13, scanning counts: how many elements are kept before mine is
-// where mine goes. What a tile keeps is put together in shared memory first, so that neighbours are
-// stored by neighbours.
+// compaction). What is scanned are counts: how many elements are kept before mine is where mine
+// goes. Needs compute capability 9.0.
+// Each block takes every gridDim-th tile. While it waits for the counts of others, its next tile is
+// already counted and the one after that is on its way. What a warp keeps is put together in shared
+// memory, so that neighbours store to neighbours, and whole cache lines.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <cuda/atomic>
+#include <cuda/ptx>
 
 namespace pack_study {
 
-constexpr int block_size = 512;
+namespace ptx = cuda::ptx;
+
+constexpr unsigned all_lanes = 0xffffffffu;
+constexpr int block_size = 512, blocks_per_sm = 2;
 constexpr int warps = block_size / 32;
-/// A warp takes `rows` of 32 vectors, one after the other: more for large arrays; fewer make more
-/// blocks of a small one, so that every SM has one.
-constexpr int large_rows = 8, small_rows = 4;
-constexpr std::int64_t large = 1 << 22;  // elements; measured
-template <int rows>
-constexpr int tile = block_size* rows * 4;  // elements
+constexpr int stages = 3;      // tiles on their way through a block
+constexpr int most_rows = 16;  // of 32 elements, in a warp's part of a tile; fewer in small arrays
+constexpr int line = 32;       // floats of a cache line
 
-/// What blocks hand to each other: a count, and in the same word what it is.
-using Word = std::uint64_t;
+/// What blocks hand to each other: 0 for nothing yet, or one more than a tile keeps.
+using Word = unsigned;
 using Shared = cuda::atomic_ref<Word, cuda::thread_scope_device>;
-enum Mark : unsigned { nothing, of_tile, of_all };  // kept in one tile, or in all up to its end
 
-__device__ void publish(Word* at, Mark mark, std::int64_t count) {
-  Shared(*at).store(static_cast<Word>(count) << 2 | mark, cuda::memory_order_relaxed);
-}
-
-/// All lanes get how many elements are kept before tile `number`; see version 10.
-__device__ std::int64_t look_back(Word* words, int number) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  std::int64_t before = 0;
-  for (int nearest = number - 1;; nearest -= 32) {
-    const int seen = nearest - lane;
-    Word word = seen >= 0 ? Word{nothing} : Word{of_all};
-    unsigned known, needed;
-    do {
-      if (word == nothing) word = Shared(words[seen]).load(cuda::memory_order_relaxed);
-      known = __ballot_sync(0xffffffffu, (word & 3) == of_all);
-      needed = known != 0 ? known ^ (known - 1) : 0xffffffffu;
-    } while ((__ballot_sync(0xffffffffu, word == nothing) & needed) != 0);
-    std::int64_t count = needed >> lane & 1 ? static_cast<std::int64_t>(word >> 2) : 0;
-    for (int step = 16; step > 0; step /= 2) count += __shfl_xor_sync(0xffffffffu, count, step);
-    before += count;
-    if (known != 0) return before;
-  }
-}
+/// One tile on its way through the block; warp w has elements [w * part, (w + 1) * part).
+template <int rows>
+struct alignas(128) Stage {
+  static constexpr int part = 32 * rows, tile = warps * part;
+  float data[tile];
+  std::uint64_t loaded;  // a barrier
+  unsigned end[warps];   // elements kept in the parts up to this one, with it
+};
 
 __device__ bool is_kept(float x) { return x > 0; }
 
-__device__ unsigned warp_scan(unsigned x) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+/// The block's k-th tile. All blocks run at the same time, so each may wait for any other.
+__device__ std::int64_t number_of(int k) { return blockIdx.x + std::int64_t{k} * gridDim.x; }
+
+/// How many elements the tile has: only the last may not be full.
+template <int rows>
+__device__ int elements_of(std::int64_t number, std::int64_t n) {
+  const std::int64_t left = n - number * Stage<rows>::tile;
+  return left < Stage<rows>::tile ? static_cast<int>(left) : Stage<rows>::tile;
+}
+
+/// One thread: asks for a tile.
+template <int rows>
+__device__ void load(Stage<rows>& stage, std::int64_t number, const float* in, std::int64_t n) {
+  const float* const from = in + number * Stage<rows>::tile;
+  const int count = elements_of<rows>(number, n), in_groups = count / 4 * 4;
+  for (int i = in_groups; i < count; ++i) stage.data[i] = from[i];
+  const unsigned bytes = static_cast<unsigned>(in_groups) * 4;
+  ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &stage.loaded,
+                                 bytes);
+  if (bytes > 0) {
+    ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, stage.data, from, bytes,
+                       &stage.loaded);
+  }
+}
+
+/// One warp: moves the elements of its part that are kept to the front, in their order. \returns
+/// how many.
+template <int rows>
+__device__ int put_together(float* part, int elements, int lane) {
+  constexpr int at_once = rows < 8 ? rows : 8;
+  const unsigned lanes_before = (1u << lane) - 1;
+  int to = 0;
+#pragma unroll
+  for (int r = 0; r < rows; r += at_once) {
+    float x[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      const int i = (r + k) * 32 + lane;
+      x[k] = i < elements ? part[i] : 0;  // 0 is not kept
+    }
+    __syncwarp();  // read before anything is written there
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      const bool kept = is_kept(x[k]);
+      const int before = __popc(__ballot_sync(all_lanes, kept) & lanes_before);
+      if (kept) part[to + before] = x[k];
+      to += __shfl_sync(all_lanes, before + kept, 31);
+    }
+    __syncwarp();
+  }
+  return to;
+}
+
+/// Lane k gets x[0] + ... + x[k]; all 32 lanes must call.
+__device__ unsigned warp_scan(unsigned x, int lane) {
   for (int step = 1; step < 32; step *= 2) {
-    const unsigned left = __shfl_up_sync(0xffffffffu, x, step);
+    const unsigned left = __shfl_up_sync(all_lanes, x, step);
     if (lane >= step) x += left;
   }
   return x;
 }
 
-/// The vector at element i; what lies behind the end is 0, and not kept.
-__device__ float4 load(const float* in, std::int64_t i, std::int64_t n) {
-  if (i + 4 <= n) return __ldcs(reinterpret_cast<const float4*>(in + i));
-  return make_float4(i < n ? in[i] : 0, i + 1 < n ? in[i + 1] : 0, i + 2 < n ? in[i + 2] : 0, 0);
-}
-
-constexpr int line = 32;  // elements of a cache line of 128 bytes
-
-/// Asks the L2 cache for a line of the array. PTX ISA, "prefetch".
-__device__ void prefetch(const float* at, const float* end) {
-#ifndef SIMT  // no caches there
-  if (at < end) asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
-#else
-  static_cast<void>(at), static_cast<void>(end);
-#endif
-}
-
-/// Clears the workspace: the next tile's number, then a word for each tile.
-__global__ void clear(Word* words, std::int64_t count) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) words[i] = 0;
-}
-
-/// out = the kept elements of in, *kept their number. words: one for each tile, all zero, behind
-/// the number of the next tile; one tile needs none.
+/// The block: puts a tile together and makes public how many it keeps.
 template <int rows>
-__global__ void __launch_bounds__(block_size, 2)
-    pack_tiles(const float* in, float* out, std::int64_t* kept, unsigned* next, Word* words,
-               std::int64_t n, int tiles, int ahead) {
-  extern __shared__ float packed[];  // what the tile keeps
-  __shared__ unsigned s[warps];
-  __shared__ unsigned number_of_block;
+__device__ void count(Stage<rows>& stage, int round, std::int64_t number, std::int64_t n,
+                      Word* words, int warp, int lane) {
+  constexpr int part = Stage<rows>::part;
+  while (
+      !ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cta, &stage.loaded, round & 1)) {
+  }
+  const int elements = elements_of<rows>(number, n) - warp * part;
+  const int kept = put_together<rows>(stage.data + warp * part, elements, lane);
+  if (lane == 0) stage.end[warp] = static_cast<unsigned>(kept);
+  __syncthreads();
+  if (warp == 0) {
+    const unsigned upto = warp_scan(lane < warps ? stage.end[lane] : 0, lane);
+    if (lane == warps - 1) Shared(words[number]).store(upto + 1, cuda::memory_order_relaxed);
+    if (lane < warps) stage.end[lane] = upto;
+  }
+}
+
+/// One warp: how many elements tiles [first, last) keep, as soon as all have said so. A lane asks
+/// `each` tiles at once: the tiles between two of one block are a single trip to the L2 cache.
+__device__ std::int64_t gather(Word* words, std::int64_t first, std::int64_t last, int lane) {
+  constexpr int each = 9;
+  std::int64_t sum = 0;
+  for (; first < last; first += 32 * each) {
+    Word word[each];
+#pragma unroll
+    for (int k = 0; k < each; ++k) word[k] = first + 32 * k + lane < last ? 0 : 1;
+    bool all;
+    do {
+      all = true;
+#pragma unroll
+      for (int k = 0; k < each; ++k) {
+        if (word[k] == 0) {
+          word[k] = Shared(words[first + 32 * k + lane]).load(cuda::memory_order_relaxed);
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < each; ++k) all = all && word[k] != 0;
+    } while (!__all_sync(all_lanes, all));
+    unsigned kept = 0;
+#pragma unroll
+    for (int k = 0; k < each; ++k) kept += word[k] - 1;
+    for (int step = 16; step > 0; step /= 2) kept += __shfl_xor_sync(all_lanes, kept, step);
+    sum += kept;
+  }
+  return sum;
+}
+
+/// Clears the workspace.
+__global__ void clear(Word* words, std::int64_t tiles) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < tiles) words[i] = 0;
+}
+
+/// out = the kept elements of in, *kept their number. words: one for each tile, all 0. All blocks
+/// run at the same time.
+template <int rows>
+__global__ void __launch_bounds__(block_size, blocks_per_sm)
+    pack_tiles(const float* in, float* out, std::int64_t* kept, Word* words, std::int64_t n,
+               std::int64_t tiles) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  auto* const ring = reinterpret_cast<Stage<rows>*>(memory);
   __shared__ std::int64_t before_of_block;
-  const int t = static_cast<int>(threadIdx.x), warp = t / 32, lane = t % 32;
-  if (t == 0) number_of_block = tiles > 1 ? atomicAdd(next, 1u) : 0;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const bool loads = warp == warps - 1 && lane == 0;
+  if (loads) {
+    for (int k = 0; k < stages; ++k) ptx::mbarrier_init(&ring[k].loaded, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    for (int k = 0; k < stages && number_of(k) < tiles; ++k) load(ring[k], number_of(k), in, n);
+  }
   __syncthreads();
-  const int number = static_cast<int>(number_of_block);
-  const std::int64_t first = std::int64_t{number} * tile<rows> + warp * (rows * 128) + lane * 4;
-  float4 v[rows];
-#pragma unroll
-  for (int r = 0; r < rows; ++r) v[r] = load(in, first + r * 128, n);
-  if (t * line < tile<rows>)
-    prefetch(in + (std::int64_t{number} + ahead) * tile<rows> + t * line, in + n);
+  count(ring[0], 0, number_of(0), n, words, warp, lane);
 
-  // Where each lane's elements of each row go, within the warp. A row keeps at most 128, so that
-  // the counts of four rows fit into the bytes of one word, and one scan serves them all.
-  unsigned place[rows], carry = 0;
-#pragma unroll
-  for (int r = 0; r < rows; r += 4) {
-    unsigned counts = 0;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const float4 x = v[r + k];
-      const unsigned count = is_kept(x.x) + is_kept(x.y) + is_kept(x.z) + is_kept(x.w);
-      counts |= count << (8 * k);
+  std::int64_t before = 0, next = 0;  // elements kept in the tiles before `next`: warp 0 knows
+  for (int k = 0; number_of(k) < tiles; ++k) {
+    Stage<rows>& stage = ring[k % stages];
+    if (number_of(k + 1) < tiles) {
+      count(ring[(k + 1) % stages], (k + 1) / stages, number_of(k + 1), n, words, warp, lane);
+    } else {
+      __syncthreads();
     }
-    const unsigned upto = warp_scan(counts), all = __shfl_sync(0xffffffffu, upto, 31);
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      place[r + k] = carry + ((upto - counts) >> (8 * k) & 0xffu);
-      carry += all >> (8 * k) & 0xffu;
+    // Behind this barrier, which `count` has, too: tile k - 1 is stored, its place is free.
+    if (loads && k > 0 && number_of(k - 1 + stages) < tiles)
+      load(ring[(k - 1) % stages], number_of(k - 1 + stages), in, n);
+    if (warp == 0) {
+      const std::int64_t number = number_of(k);
+      before += gather(words, next, number, lane);
+      if (lane == 0) before_of_block = before;
+      before += stage.end[warps - 1];
+      next = number + 1;
+      if (lane == 0 && next == tiles) *kept = before;
     }
-  }
-  if (lane == 0) s[warp] = carry;
-  __syncthreads();
-  if (warp == 0) {
-    const unsigned upto = warp_scan(lane < warps ? s[lane] : 0);
-    if (lane < warps) s[lane] = upto;
-  }
-  __syncthreads();
-  const unsigned count = s[warps - 1];
-  if (t == 0 && tiles > 1) publish(words + number, number > 0 ? of_tile : of_all, count);
+    __syncthreads();
 
-  const unsigned start = warp > 0 ? s[warp - 1] : 0;
-#pragma unroll
-  for (int r = 0; r < rows; ++r) {
-    unsigned at = start + place[r];
-    if (is_kept(v[r].x)) packed[at++] = v[r].x;
-    if (is_kept(v[r].y)) packed[at++] = v[r].y;
-    if (is_kept(v[r].z)) packed[at++] = v[r].z;
-    if (is_kept(v[r].w)) packed[at++] = v[r].w;
-  }
-  if (warp == 0) {
-    const std::int64_t before = number > 0 ? look_back(words, number) : 0;
-    if (t == 0) {
-      if (number > 0) publish(words + number, of_all, before + count);
-      if (number == tiles - 1) *kept = before + count;
-      before_of_block = before;
+    const float* const part = stage.data + warp * Stage<rows>::part;
+    const unsigned start = warp > 0 ? stage.end[warp - 1] : 0;
+    const int count = static_cast<int>(stage.end[warp] - start);
+    float* const to = out + before_of_block + start;
+    const auto shift = reinterpret_cast<std::uintptr_t>(to) / sizeof(float) % line;
+    for (int i = lane - static_cast<int>(shift); i < count; i += 32) {  // whole lines
+      if (i >= 0) to[i] = part[i];
     }
+    ptx::fence_proxy_async(ptx::space_shared);  // before the TMA unit writes to the same place
   }
-  __syncthreads();
-  float* const to = out + before_of_block;
-  for (unsigned i = threadIdx.x; i < count; i += block_size) __stcs(to + i, packed[i]);
 }
 
 /// True unless p is a multiple of `bytes`.
@@ -162,28 +214,35 @@ inline bool misaligned(const void* p, std::size_t bytes) {
 
 template <int rows>
 cudaError_t pack_by(Word* words, const float* in, float* out, std::int64_t* kept, std::int64_t n,
-                    cudaStream_t stream) {
+                    std::int64_t tiles, int sms, cudaStream_t stream) {
   constexpr auto kernel = pack_tiles<rows>;
-  constexpr int shared_bytes = tile<rows> * static_cast<int>(sizeof(float));
-  const std::int64_t tiles = (n + tile<rows> - 1) / tile<rows>;
-  int device = 0, sms = 0, per_sm = 0;
-  if (cudaError_t error = cudaGetDevice(&device)) return error;
-  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device))
-    return error;
+  constexpr int shared_bytes = stages * static_cast<int>(sizeof(Stage<rows>));
   if (cudaError_t error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes))
     return error;
-  if (cudaError_t error =
-          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, block_size, shared_bytes))
-    return error;
-  if (tiles > 1) {
-    clear<<<static_cast<unsigned>((1 + tiles + 255) / 256), 256, 0, stream>>>(words, 1 + tiles);
-    if (cudaError_t error = cudaGetLastError()) return error;
+  cudaLaunchAttribute together = {};  // all blocks run at the same time
+  together.id = cudaLaunchAttributeCooperative;
+  together.val.cooperative = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(std::min<std::int64_t>(tiles, sms * blocks_per_sm)));
+  config.blockDim = dim3(block_size);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &together;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, kernel, in, out, kept, words, n, tiles);
+}
+
+/// Rows of a warp's part: the fewest with which one tile is enough, up to 8; or else, with which
+/// there is at most one tile for each SM; or the most.
+inline int rows_for(std::int64_t n, int sms) {
+  for (const int rows : {2, 4, 8}) {
+    if (n <= block_size * rows) return rows;
   }
-  kernel<<<static_cast<unsigned>(tiles), block_size, shared_bytes, stream>>>(
-      in, out, kept, reinterpret_cast<unsigned*>(words), words + 1, n, static_cast<int>(tiles),
-      sms * per_sm);
-  return cudaGetLastError();
+  for (const int rows : {2, 4, 8}) {
+    if (n <= std::int64_t{sms} * block_size * rows) return rows;
+  }
+  return most_rows;
 }
 
 /// out = the elements of in that are above 0, in their order; *kept = how many. Device pointers, in
@@ -193,12 +252,15 @@ cudaError_t pack_by(Word* words, const float* in, float* out, std::int64_t* kept
 /// a launch.
 cudaError_t pack(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
                  std::int64_t* kept, std::int64_t n, cudaStream_t stream) {
-  const bool one = n > tile<small_rows> && n <= tile<large_rows>;  // large tile instead of two
-  const bool many_rows = n >= large || one;
-  const int elements = many_rows ? tile<large_rows> : tile<small_rows>;
-  const std::int64_t tiles = (n + elements - 1) / elements;
+  int device = 0, sms = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device))
+    return error;
+  const int rows = rows_for(n, sms), tile = block_size * rows;
+  const std::int64_t tiles = n / tile + (n % tile > 0);
   if (n < 0 || tiles > INT32_MAX) return cudaErrorInvalidValue;
-  const std::size_t needed = static_cast<std::size_t>(1 + tiles) * sizeof(Word);
+  const std::size_t needed =
+      static_cast<std::size_t>(std::max<std::int64_t>(tiles, 1)) * sizeof(Word);
   if (workspace == nullptr) {
     workspace_bytes = needed;
     return cudaSuccess;
@@ -207,8 +269,20 @@ cudaError_t pack(void* workspace, std::size_t& workspace_bytes, const float* in,
   if (misaligned(workspace, alignof(Word)) || misaligned(in, 16)) return cudaErrorInvalidValue;
   if (n == 0) return cudaMemsetAsync(kept, 0, sizeof *kept, stream);
   Word* const words = static_cast<Word*>(workspace);
-  return many_rows ? pack_by<large_rows>(words, in, out, kept, n, stream)
-                   : pack_by<small_rows>(words, in, out, kept, n, stream);
+  if (tiles > 1) {  // nobody asks for the count of the only tile
+    clear<<<static_cast<unsigned>((tiles + 255) / 256), 256, 0, stream>>>(words, tiles);
+    if (cudaError_t error = cudaGetLastError()) return error;
+  }
+  switch (rows) {
+    case 2:
+      return pack_by<2>(words, in, out, kept, n, tiles, sms, stream);
+    case 4:
+      return pack_by<4>(words, in, out, kept, n, tiles, sms, stream);
+    case 8:
+      return pack_by<8>(words, in, out, kept, n, tiles, sms, stream);
+    default:
+      return pack_by<most_rows>(words, in, out, kept, n, tiles, sms, stream);
+  }
 }
 
 }  // namespace pack_study
