@@ -156,7 +156,7 @@ template <class T>
 std::vector<Scan> scans(const Device& gpu) {
   std::vector<Scan> rows;
   for (const Study& of : course::chapter().studies) {
-    if (of.name == "size" || of.name == "launches" || of.name == "pack" || of.name == "unpack" ||
+    if (of.name == "size" || of.name == "launches" || of.name == "followed" || of.name == "pack" || of.name == "unpack" ||
         of.name == "split")
       continue;
     for (const Version& version : of.versions) {

@@ -645,6 +645,35 @@ TEST(OwnVersions, ReadsWriteNothing) {
   }
 }
 
+/// A kernel more, the same result; and an error of the row itself, with nothing behind it.
+TEST(OwnVersions, ThenReadPutsAReaderBehind) {
+  COURSE_NEEDS_GPU(gpu);
+  course::Study study;
+  study.versions = {course::copy_version("copy", Role::limit)};
+  const Version both = course::then_read(study).versions.front();
+  EXPECT_EQ(both.id, "copy");
+  for (const std::int64_t n : {0, 1, 5, 2049, 65537}) {
+    const CopyProblem problem(size_n(n), 1, Input::random);
+    const Outcome outcome = course::verify(both, problem, *gpu);
+    EXPECT_EQ(outcome.state, Outcome::passed) << n << outcome.why;
+  }
+  const Buffer in(4 * 2049), out(4 * 2049);
+  course::Arguments arguments;
+  arguments.inputs = {in.data()};
+  arguments.outputs = {out.data()};
+  EXPECT_NE(both.launch(CopyProblem(size_n(-1), 1, Input::random), arguments), cudaSuccess);
+#ifndef SIMT
+  const CopyProblem problem(size_n(2049), 1, Input::random);
+  const auto nodes = [&](const Version& version) {
+    return course_test::captured_nodes([&](cudaStream_t stream) {
+      arguments.stream = stream;
+      COURSE_CHECK(version.launch(problem, arguments));
+    });
+  };
+  EXPECT_EQ(nodes(both), nodes(study.versions.front()) + 1);
+#endif
+}
+
 // The check of a version
 
 constexpr std::int64_t checked_n = 1003;

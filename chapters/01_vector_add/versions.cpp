@@ -68,6 +68,12 @@ Study size_sweep() {
                   powers_of_two(from_to(10, 30)), "n", "floats in each array");
 }
 
+Study followed() {
+  return then_read(at_sizes(sequence(), "followed", "A sum of arrays, and a kernel that reads it",
+                            "06,80,90", powers_of_two({10, 12, 14, 16, 18, 20, 22, 24, 26, 28}),
+                            "n", "floats in each array"));
+}
+
 Version in_flight_row(const char* id, const char* title, AddInFlight* add, std::vector<int> takes) {
   Version version = row(id, title, add).in_file("studies/in_flight").up_to(grid_of(256));
   version.takes = [takes](const Size& size) {
@@ -178,7 +184,8 @@ Study loads() {
 }  // namespace
 
 course::Chapter course::chapter() {
-  return {"01_vector_add",
-          "c = a + b",
-          {sequence(), in_flight(), loads(), stride(), offset(), layout(), size_sweep()}};
+  return {
+      "01_vector_add",
+      "c = a + b",
+      {sequence(), in_flight(), loads(), stride(), offset(), layout(), size_sweep(), followed()}};
 }

@@ -1,5 +1,6 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
 #include "chapter/rows.hpp"
+#include "measure/anchors.hpp"
 #include "reduction.hpp"
 
 using namespace course;
@@ -76,6 +77,12 @@ Study launches() {
   return study;
 }
 
+Study followed() {
+  return then_read(at_sizes(sequence(), "followed", "A sum, and a kernel that reads it", "10,80,90",
+                            powers_of_two({10, 12, 14, 16, 18, 20, 22, 24, 26, 28}), "n",
+                            "floats"));
+}
+
 Study generic() {
   const MakeProblem least = make_problem<Extreme>(false), most = make_problem<Extreme>(true),
                     index = make_problem<IndexOfMin>();
@@ -110,5 +117,5 @@ Study generic() {
 course::Chapter course::chapter() {
   return {"02_reduction",
           "sum of an array",
-          {sequence(), of_unsigned(), size_sweep(), launches(), generic()}};
+          {sequence(), of_unsigned(), size_sweep(), launches(), followed(), generic()}};
 }

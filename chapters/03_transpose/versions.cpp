@@ -126,6 +126,17 @@ Study launches() {
   return study;
 }
 
+Study followed() {
+  Study study = then_read(at_sizes(
+      sequence(), "followed", "A transpose, and a kernel that reads its result", "09,11,80,90",
+      {matrix(256, 256), matrix(512, 512), matrix(1024, 1024), matrix(2048, 2048),
+       matrix(4096, 4096), matrix(8192, 8192), matrix(16384, 16384), matrix(1001, 3001),
+       matrix(12289, 8191), matrix(1000, 1000003), matrix(1 << 22, 64), matrix(33, 4000037),
+       matrix(4000037, 33)}));
+  study.cpu_sizes = {matrix(256, 256), matrix(101, 307)};
+  return study;
+}
+
 Study elements() {
   Study study{"elements", "Version 10 for elements of 1, 2, 4 and 8 bytes", Type::f32,
               make_problem<Transpose<float>>()};
@@ -182,5 +193,5 @@ Study windows() {
 course::Chapter course::chapter() {
   return {"03_transpose",
           "out = in, transposed",
-          {sequence(), size_sweep(), launches(), shapes(), elements(), windows()}};
+          {sequence(), size_sweep(), launches(), followed(), shapes(), elements(), windows()}};
 }

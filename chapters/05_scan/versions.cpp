@@ -1,5 +1,6 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
 #include "chapter/rows.hpp"
+#include "measure/anchors.hpp"
 #include "scan.hpp"
 
 using namespace course;
@@ -171,6 +172,12 @@ Study launches() {
   return study;
 }
 
+Study followed() {
+  return then_read(
+      at_sizes(sequence(), "followed", "A scan, and a kernel that reads its result", "13,80,90",
+               powers_of_two({10, 12, 14, 16, 18, 20, 21, 22, 23, 24, 26, 28}), "n", "floats"));
+}
+
 /// Operators beside addition: the largest so far, and one whose order matters.
 Study operators() {
   const MakeProblem largest = make_problem<ScanOfMax>(), maps = make_problem<ScanOfMaps<false>>(),
@@ -270,10 +277,11 @@ Study splitting() {
 }  // namespace
 
 course::Chapter course::chapter() {
-  return {"05_scan",
-          "prefix sums of an array",
-          {sequence(), of_exclusive(), of_unsigned(), of_unsigned_exclusive(),
-           of_int64<false>("int64", "Inclusive scan of 64-bit integers"),
-           of_int64<true>("int64_exclusive", "Exclusive scan of 64-bit integers"), size_sweep(),
-           launches(), operators(), large_kernel(), packing(), unpacking(), splitting()}};
+  return {
+      "05_scan",
+      "prefix sums of an array",
+      {sequence(), of_exclusive(), of_unsigned(), of_unsigned_exclusive(),
+       of_int64<false>("int64", "Inclusive scan of 64-bit integers"),
+       of_int64<true>("int64_exclusive", "Exclusive scan of 64-bit integers"), size_sweep(),
+       launches(), followed(), operators(), large_kernel(), packing(), unpacking(), splitting()}};
 }

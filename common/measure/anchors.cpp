@@ -66,6 +66,24 @@ Version read_version(const std::string& id, Role role) {
   return version.in_file("device_ops").aligned(16).up_to(most_of_a_grid);
 }
 
+Study then_read(Study study) {
+  for (Version& version : study.versions) {
+    version.title += ", then read";
+    if (!version.launch) continue;
+    version.launch = [launch = version.launch](const Problem& p, const Arguments& a) {
+      if (const cudaError_t error = launch(p, a)) return error;
+      const std::vector<Array> outputs = p.outputs();
+      for (std::size_t k = 0; k < outputs.size(); ++k) {
+        float* const out = static_cast<float*>(a.outputs[k]);
+        if (const cudaError_t error = launch_read(out, out, outputs[k].bytes() / 4, a.stream))
+          return error;
+      }
+      return cudaSuccess;
+    };
+  }
+  return study;
+}
+
 Limit memory_limit(const Anchors& anchors, const Problem& problem) {
   // seconds per byte read, and per byte written beside as many reads
   const double read_s = 1e-9 / anchors.read_gbs;
