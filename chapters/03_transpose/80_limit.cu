@@ -1,7 +1,7 @@
 // The record, after the readable ladder ended: 09 with one thing more. Needs compute capability
 //   9.0.
 // Idea: of large matrices, as in chapter 01, the loads ask the L2 cache to keep their lines; what
-//   it evicts instead are the results, which leave for the memory sooner. Small ones: 09 as it is.
+//   it evicts instead are the results, which leave for the memory sooner. Small ones: as 09.
 // Predicts: one or two percent, for large matrices.
 #include <cuda_runtime.h>
 

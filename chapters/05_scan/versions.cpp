@@ -231,7 +231,7 @@ Study packing() {
       row("pack", "count, gather, store", pack_study::pack)
           .in_file("studies/pack")
           .needing(90)
-          .sharing(97 << 10)
+          .sharing(195 << 10)  // of the two blocks that each SM has to hold
           .aligned(16)
           .up_to(grid_of(8192)),
       of_cub(row("cub_select", "CUB DeviceSelect", cub_uses::pack).in_file("studies/91_cub_uses")),
