@@ -1,6 +1,6 @@
 // A use of the scan, the inverse of pack: the elements of a packed array go back to where they came
 // from, which are the places of an array `in` that hold something above 0; all others become 0. The
-// kernel of pack, up to the question how many are kept before a tile: they are the ones to fetch.
+// kernel of version 13, scanning counts: how many are kept before a tile says which ones to fetch.
 #include <cuda_runtime.h>
 
 #include <cstddef>
