@@ -156,8 +156,8 @@ template <class T>
 std::vector<Scan> scans(const Device& gpu) {
   std::vector<Scan> rows;
   for (const Study& of : course::chapter().studies) {
-    if (of.name == "size" || of.name == "launches" || of.name == "followed" || of.name == "pack" || of.name == "unpack" ||
-        of.name == "split")
+    if (of.name == "size" || of.name == "launches" || of.name == "followed" || of.name == "pack" ||
+        of.name == "unpack" || of.name == "split")
       continue;
     for (const Version& version : of.versions) {
       const auto problem = course_test::problem_of(of, version, size_n(1));
