@@ -27,7 +27,7 @@
   COURSE_LAUNCHERS(Multiply<__nv_bfloat16>, names, __VA_ARGS__); \
   COURSE_LAUNCHERS(Multiply<float>, names, __VA_ARGS__)
 LAUNCHERS((multiply), wmma_tiles, mma_swizzle, single_buffer, ring, wide_tile, persistent,
-          multicast, async_store, take_turns, limit, cublas_lt);
+          multicast, async_store, take_turns, full_rounds, full_turns, limit, cublas_lt);
 LAUNCHERS((multiply_large, multiply_medium, multiply_small), limit);
 LAUNCHERS((multiply_by_search), cublas_lt);
 
@@ -40,7 +40,8 @@ std::vector<std::pair<std::string, Multiply<T>*>> all_launchers() {
           {"03_wgmma", single_buffer::multiply},    {"04_ring", ring::multiply},
           {"05_wide_tile", wide_tile::multiply},    {"06_persistent", persistent::multiply},
           {"07_multicast", multicast::multiply},    {"08_async_store", async_store::multiply},
-          {"09_take_turns", take_turns::multiply},  {"80_limit", limit::multiply},
+          {"09_take_turns", take_turns::multiply},  {"10_full_rounds", full_rounds::multiply},
+          {"11_full_turns", full_turns::multiply},  {"80_limit", limit::multiply},
           {"large", limit::multiply_large},         {"medium", limit::multiply_medium},
           {"small", limit::multiply_small},         {"90_cublas", cublas_lt::multiply},
           {"search", cublas_lt::multiply_by_search}};

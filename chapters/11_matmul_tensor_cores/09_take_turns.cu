@@ -75,7 +75,9 @@ __global__ void __launch_bounds__(block_size, 1)
   const int clusters = static_cast<int>(gridDim.x) / cluster_size;
   const cg::cluster_group cluster = cg::this_cluster();
   const int rank = static_cast<int>(cluster.block_rank());
-  const int group = static_cast<int>(threadIdx.x) / 128;
+  // The same in all lanes, and by the shuffle the compiler knows it: what follows from it then
+  // takes one register of the warp instead of one per thread.
+  const int group = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (threadIdx.x == 0) {
     for (int s = 0; s < stages; ++s) {
@@ -130,9 +132,9 @@ __global__ void __launch_bounds__(block_size, 1)
         const std::uint64_t right = matrix_at(shared + stage.index * stage_bytes + a_bytes);
         wgmma_fence();
 #pragma unroll
-        for (int part = 0; part < 4; ++part) {  // 32 bytes of each row
+        for (int half = 0; half < tile_m / 64; ++half) {  // one after the other: the same sums
 #pragma unroll
-          for (int half = 0; half < tile_m / 64; ++half) {
+          for (int part = 0; part < 4; ++part) {  // 32 bytes of each row
             wgmma<T, tile_n>(d[half], left + 2 * part + rows_64 * half, right + 2 * part);
           }
         }

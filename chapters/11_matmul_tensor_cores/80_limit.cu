@@ -1,8 +1,8 @@
 // Idea: few tiles are another problem. A block takes one tile and goes: no cluster, no turns, and
 //   its first boxes are ordered before the block has met. The launcher takes this kernel, with
-//   tiles of three sizes, or 08 or 09, whichever costs least.
-// Predicts: small products begin as much earlier as a cluster and two meetings take; large ones run
-//   as 08 and 09 do.
+//   tiles of three sizes, or 10 or 11, whichever costs least.
+// Predicts: small products begin as much earlier as a cluster and a meeting take; large ones run as
+//   10 and 11 do.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
@@ -18,16 +18,16 @@
 #include "operands.hpp"
 #include "ptx.cuh"
 
-// Calls 08_async_store.cu
-namespace async_store {
+// Calls 10_full_rounds.cu
+namespace full_rounds {
 cudaError_t multiply(const operands::Product<__nv_bfloat16>& of, cudaStream_t stream);
 cudaError_t multiply(const operands::Product<float>& of, cudaStream_t stream);
-}  // namespace async_store
-// Calls 09_take_turns.cu
-namespace take_turns {
+}  // namespace full_rounds
+// Calls 11_full_turns.cu
+namespace full_turns {
 cudaError_t multiply(const operands::Product<__nv_bfloat16>& of, cudaStream_t stream);
 cudaError_t multiply(const operands::Product<float>& of, cudaStream_t stream);
-}  // namespace take_turns
+}  // namespace full_turns
 
 namespace limit {
 
@@ -147,11 +147,14 @@ struct Tiles {
   template <class T>
   Tiles(const Product<T>& of, int rows, int cols)
       : down((of.m + rows - 1) / rows), across((of.n + cols - 1) / cols) {}
-  /// How many of them the busiest of so many blocks takes.
-  double rounds(int blocks) const {
-    const double all = static_cast<double>(down) * static_cast<double>(across);
-    return std::ceil(all / std::max(blocks, 1));
+  /// How many there are for each of so many blocks, or clusters.
+  double each(int blocks) const {
+    return static_cast<double>(down) * static_cast<double>(across) / std::max(blocks, 1);
   }
+  /// How many of them the busiest one takes.
+  double rounds(int blocks) const { return std::ceil(each(blocks)); }
+  /// The same in whole tiles where the rounds are filled up with tiles of 15 sixteenths or more.
+  double filled(int blocks) const { return std::max(each(blocks), rounds(blocks) * 15 / 16); }
 };
 
 template <class Tile, class T>
@@ -186,13 +189,13 @@ double cost_of_blocks(const Tiles& tiles, double steps, int sms) {
   const double each = std::max(Tile::m * Tile::n / 32.0, Tile::stage_bytes / 60.0);
   return 500 + tiles.rounds(sms) * (3900 + steps * each);
 }
-/// 08: clusters begin later. At the end of each tile nobody multiplies for 2200 clocks.
-inline double cost_of_async_store(const Tiles& tiles, double steps, int sms) {
-  return 8000 + tiles.rounds(sms / 2) * (steps * 1024 + 2200);
+/// 10: clusters begin later. At the end of each tile nobody multiplies for 2200 clocks.
+inline double cost_of_rounds(const Tiles& tiles, double steps, int sms) {
+  return 6700 + tiles.filled(sms / 2) * steps * 1024 + tiles.rounds(sms / 2) * 2200;
 }
-/// 09: no such end, but more bytes per product: 2.5 %, a guess.
+/// 11: no such end, but more bytes per product, and so more power: 2.5 %.
 inline double cost_of_turns(const Tiles& tiles, double steps, int sms) {
-  return 8000 + tiles.rounds(sms / 2) * steps * 512 * 1.025;
+  return 6700 + tiles.filled(sms / 2) * steps * 512 * 1.025;
 }
 
 /// The way that costs least.
@@ -208,7 +211,7 @@ cudaError_t launch_best(const Product<T>& of, cudaStream_t stream) {
       cost_of_blocks<Small>(Tiles(of, Small::m, Small::n), steps, sms),
       cost_of_blocks<Medium>(Tiles(of, Medium::m, Medium::n), steps, sms),
       cost_of_blocks<Large>(Tiles(of, Large::m, Large::n), steps, sms),
-      cost_of_async_store(Tiles(of, 256, 256), steps, sms),  // a cluster's pair of tiles
+      cost_of_rounds(Tiles(of, 256, 256), steps, sms),  // a cluster's pair of tiles
       cost_of_turns(Tiles(of, 256, 128), steps, sms)};
   switch (std::min_element(std::begin(costs), std::end(costs)) - costs) {
     case 0:
@@ -218,9 +221,9 @@ cudaError_t launch_best(const Product<T>& of, cudaStream_t stream) {
     case 2:
       return launch<Large>(of, stream);
     case 3:
-      return async_store::multiply(of, stream);
+      return full_rounds::multiply(of, stream);
     default:
-      return take_turns::multiply(of, stream);
+      return full_turns::multiply(of, stream);
   }
 }
 

@@ -45,18 +45,19 @@ inline Encode* find_encode() {
 }
 
 /// A matrix of rows x cols elements, whose rows begin every `pitch` elements, in boxes of box_rows
-/// rows of 128 bytes. What lies outside of it is read as zeros and never written. A matrix without
-/// elements gets a map of one element, which nobody may use.
+/// rows of box_cols elements, 128 bytes at most: in shared memory each row has 128. What lies
+/// outside of it is read as zeros and never written. A matrix without elements gets a map of one
+/// element, which nobody may use.
 template <class T>
 cudaError_t make(CUtensorMap* map, const T* address, std::int64_t rows, std::int64_t cols,
-                 std::int64_t pitch, int box_rows) {
+                 std::int64_t pitch, int box_rows, int box_cols = row_bytes / sizeof(T)) {
   static Encode* const encode = find_encode();
   if (encode == nullptr) return cudaErrorNotSupported;
   const bool empty = rows == 0 || cols == 0;
   const cuuint64_t size[] = {static_cast<cuuint64_t>(empty ? 1 : cols),
                              static_cast<cuuint64_t>(empty ? 1 : rows)};
   const cuuint64_t stride[] = {empty ? 16 : static_cast<cuuint64_t>(pitch) * sizeof(T)};
-  const cuuint32_t box[] = {row_bytes / sizeof(T), static_cast<cuuint32_t>(box_rows)};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(box_cols), static_cast<cuuint32_t>(box_rows)};
   const cuuint32_t every[] = {1, 1};
   void* const from = empty ? reinterpret_cast<void*>(std::uintptr_t{256}) : const_cast<T*>(address);
   const CUresult result =

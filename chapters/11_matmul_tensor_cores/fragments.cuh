@@ -57,14 +57,14 @@ struct Result {
   __host__ __device__ int in_groups() const {
     return cols - cols % static_cast<int>(16 / sizeof(T));
   }
-  /// Lays 16 rows from `row` on and n columns, 128 bytes, from `col` on into shared memory, as the
-  /// TMA stores them from there: row below row, swizzled. For a warp whose sums are arranged as
-  /// above. box: a multiple of 1024 bytes.
+  /// Lays 16 rows from `row` on and n columns, 128 bytes at most, from `col` on into shared memory,
+  /// as the TMA stores them from there: row below row, swizzled. For a warp whose sums are arranged
+  /// as above. box: a multiple of 1024 bytes.
   template <int n>
   __device__ void lay_down(char* box, const float* d, int row, int col) const {
-    static_assert(n * sizeof(T) == 128, "the rows of a swizzle");
+    static_assert(n % 8 == 0 && n * sizeof(T) <= 128, "the rows of a swizzle");
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    float value[n / 2];
+    float value[(n + 8) / 16 * 8] = {};  // matrices of 8 columns go out in pairs
 #pragma unroll
     for (int i = 0; i < n / 2; ++i) value[i] = alpha * d[i];
     // Read before the TMA writes there: a box is sent when all of it is laid down.

@@ -182,39 +182,52 @@ __device__ void multiply_now(void* to, std::uint64_t a, std::uint64_t b) {
   }
 }
 #else
-// The names of 32, 64 and 128 registers, and the registers.
+// The names of 32, 60, 64, 120, 124 and 128 registers, and the registers.
 #define WGMMA_D32                                                         \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15," \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define WGMMA_D64                                                                     \
+#define WGMMA_D60                                                                     \
   WGMMA_D32                                                                           \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47," \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define WGMMA_D128                                                                            \
-  WGMMA_D64                                                                                   \
-  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79,"         \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95,"           \
-  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110,"     \
-  "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125," \
-  "%126, %127"
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59"
+#define WGMMA_D64 WGMMA_D60 ", %60, %61, %62, %63"
+#define WGMMA_D120                                                                        \
+  WGMMA_D64                                                                               \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79,"     \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95,"       \
+  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110," \
+  "%111, %112, %113, %114, %115, %116, %117, %118, %119"
+#define WGMMA_D124 WGMMA_D120 ", %120, %121, %122, %123"
+#define WGMMA_D128 WGMMA_D124 ", %124, %125, %126, %127"
 #define WGMMA_4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
-#define WGMMA_16(d, i) WGMMA_4(d, i), WGMMA_4(d, i + 4), WGMMA_4(d, i + 8), WGMMA_4(d, i + 12)
+#define WGMMA_8(d, i) WGMMA_4(d, i), WGMMA_4(d, i + 4)
+#define WGMMA_16(d, i) WGMMA_8(d, i), WGMMA_8(d, i + 8)
 #define WGMMA_32(d, i) WGMMA_16(d, i), WGMMA_16(d, i + 16)
-#define WGMMA_64(d, i) WGMMA_32(d, i), WGMMA_32(d, i + 32)
-#define WGMMA_128(d, i) WGMMA_64(d, i), WGMMA_64(d, i + 64)
+#define WGMMA_60(d, i) WGMMA_32(d, i), WGMMA_16(d, i + 32), WGMMA_8(d, i + 48), WGMMA_4(d, i + 56)
+#define WGMMA_64(d, i) WGMMA_60(d, i), WGMMA_4(d, i + 60)
+#define WGMMA_120(d, i) \
+  WGMMA_64(d, i), WGMMA_32(d, i + 64), WGMMA_16(d, i + 96), WGMMA_8(d, i + 112)
+#define WGMMA_124(d, i) WGMMA_120(d, i), WGMMA_4(d, i + 120)
+#define WGMMA_128(d, i) WGMMA_124(d, i), WGMMA_4(d, i + 124)
 #define WGMMA(shape_and_types, names, registers, a_name, b_name, scales)                           \
   asm volatile("wgmma.mma_async.sync.aligned." shape_and_types " {" names "}, " a_name ", " b_name \
                ", " scales ";"                                                                     \
                : registers(d, 0)                                                                   \
                : "l"(a), "l"(b))
-// d += A B^T for the three shapes of a type: the scales of D, A and B, and not transposed.
+// d += A B^T for the shapes of a type: the scales of D, A and B, and not transposed.
 #define WGMMA_OF(k_and_types, scales)                                            \
   if constexpr (n == 64) {                                                       \
     WGMMA("m64n64" k_and_types, WGMMA_D32, WGMMA_32, "%32", "%33", scales);      \
+  } else if constexpr (n == 120) {                                               \
+    WGMMA("m64n120" k_and_types, WGMMA_D60, WGMMA_60, "%60", "%61", scales);     \
   } else if constexpr (n == 128) {                                               \
     WGMMA("m64n128" k_and_types, WGMMA_D64, WGMMA_64, "%64", "%65", scales);     \
+  } else if constexpr (n == 240) {                                               \
+    WGMMA("m64n240" k_and_types, WGMMA_D120, WGMMA_120, "%120", "%121", scales); \
+  } else if constexpr (n == 248) {                                               \
+    WGMMA("m64n248" k_and_types, WGMMA_D124, WGMMA_124, "%124", "%125", scales); \
   } else {                                                                       \
-    static_assert(n == 256, "64, 128 or 256 columns");                           \
+    static_assert(n == 256, "64, 120, 128, 240, 248 or 256 columns");            \
     WGMMA("m64n256" k_and_types, WGMMA_D128, WGMMA_128, "%128", "%129", scales); \
   }
 #endif

@@ -13,7 +13,7 @@ using operands::Product;
   COURSE_LAUNCHERS(Multiply<__nv_bfloat16>, names, __VA_ARGS__); \
   COURSE_LAUNCHERS(Multiply<float>, names, __VA_ARGS__)
 LAUNCHERS((multiply), wmma_tiles, mma_swizzle, single_buffer, ring, wide_tile, persistent,
-          multicast, async_store, take_turns, limit, cublas_lt);
+          multicast, async_store, take_turns, full_rounds, full_turns, limit, cublas_lt);
 LAUNCHERS((multiply_large, multiply_medium, multiply_small), limit);
 LAUNCHERS((multiply_by_search), cublas_lt);
 COURSE_LAUNCHERS(FloatsTimesVector, (multiply_floats), narrow_study);
@@ -65,7 +65,7 @@ Version of_hopper(const Version& version, std::int64_t shared_bytes = all_of_an_
 
 template <class T>
 Version record_row() {
-  return of_hopper(product_row<T>("80_limit", "a block per tile, or 08, or 09", limit::multiply));
+  return of_hopper(product_row<T>("80_limit", "a block per tile, or 10, or 11", limit::multiply));
 }
 template <class T>
 Version peer_row() {
@@ -94,6 +94,9 @@ std::vector<Version> products() {
       of_hopper(row("07_multicast", "clusters of two", multicast::multiply)),
       of_hopper(row("08_async_store", "the TMA stores", async_store::multiply)),
       of_hopper(row("09_take_turns", "two warpgroups take turns", take_turns::multiply)),
+      of_hopper(row("10_full_rounds", "as many tiles as rounds hold", full_rounds::multiply)),
+      of_hopper(
+          row("11_full_turns", "turns, and as many tiles as rounds hold", full_turns::multiply)),
       record_row<T>(),
       peer_row<T>()};
 }
@@ -116,9 +119,10 @@ Size cube(std::int64_t side) { return product(side, side, side); }
 
 /// Around the tiles of all versions along each side, and longer than all stages of a ring.
 std::vector<Size> test_sizes() {
-  std::vector<Size> sizes = {product(0, 0, 0),    product(0, 5, 3),    product(5, 0, 3),
-                             product(3, 5, 0),    product(1, 1, 200),  product(33, 1, 7),
-                             product(63, 66, 65), product(5, 260, 12), product(127, 131, 100)};
+  std::vector<Size> sizes = {product(0, 0, 0),    product(0, 5, 3),      product(5, 0, 3),
+                             product(3, 5, 0),    product(1, 1, 200),    product(33, 1, 7),
+                             product(3, 250, 12), product(9, 247, 20),   product(63, 66, 65),
+                             product(5, 260, 12), product(127, 131, 100)};
 #ifndef SIMT  // they take long there
   for (const auto& [rows, cols, depth] : std::vector<std::array<int, 3>>{{1, 1, 1},
                                                                          {1, 33, 2},
@@ -133,6 +137,8 @@ std::vector<Size> test_sizes() {
                                                                          {1021, 7, 4099},
                                                                          {3, 3001, 517},
                                                                          {2048, 2048, 64},
+                                                                         {4096, 4096, 64},
+                                                                         {4352, 3968, 40},
                                                                          {4100, 2304, 72}}) {
     sizes.push_back(product(rows, cols, depth));
   }
@@ -220,7 +226,7 @@ Study odd_sides() {
 /// All ways that 80 chooses among.
 template <class T>
 Study ways(const Study& of, const char* name, const char* title) {
-  Study study = at_sizes(of, name, title, "08,09,80",
+  Study study = at_sizes(of, name, title, "08-11,80",
                          {cube(512), cube(1024), cube(2048), cube(4096), cube(8192)}, "rows",
                          "rows, columns and depth");
   for (const Version& each : blocks_per_tile<T>()) study.versions.push_back(each);
@@ -229,6 +235,15 @@ Study ways(const Study& of, const char* name, const char* title) {
 #ifdef SIMT
   study.test_sizes = {product(0, 5, 3), product(63, 66, 65), product(127, 131, 100)};
 #endif
+  return study;
+}
+
+/// Each row alone for 0.4 s at a time: it has the clock that its own power allows.
+Study alone() {
+  Study study = at_sizes(of_bf16(), "alone", "Each row for 0.4 s at a time, bf16", "08-11,80,90",
+                         {cube(4096), cube(8192)}, "rows", "rows, columns and depth");
+  study.sample_s = 0.4;
+  study.cpu_sizes = {cube(64)};
   return study;
 }
 
@@ -263,7 +278,7 @@ Study windows(const char* name, const char* title) {
     return Size{{{"rows", rows}, {"cols", cols}, {"depth", depth}, {"gap", gap}}};
   };
   Study study{name, title, Multiplied<T>::type, make_problem<Multiplied<T>>()};
-  study.versions = chosen(products<T>(), "01,02,08,09,80,90");  // all ways to store C
+  study.versions = chosen(products<T>(), "01,02,08-11,80,90");  // all ways to store C
   for (const Version& each : blocks_per_tile<T>()) study.versions.push_back(each);
   study.sizes = {window(1023, 1023, 1023, 1)};
   study.cpu_sizes = {window(64, 64, 64, 0), window(65, 70, 33, 1)};
@@ -306,7 +321,7 @@ course::Chapter course::chapter() {
       {bf16, tf32,
        and_search<__nv_bfloat16>(shapes<__nv_bfloat16>(bf16, "shapes", "Twelve shapes, bf16")),
        size_sweep<__nv_bfloat16>(bf16, "size", "Rate over the side of a square, bf16", "08,80,90"),
-       other_numbers(), odd_sides(),
+       alone(), other_numbers(), odd_sides(),
        ways<__nv_bfloat16>(bf16, "ways", "What version 80 chooses among, bf16"),
        matrix_times_vector<NarrowFloat>("floats", "A matrix of floats times a vector", Type::f32,
                                         row("float", "float", narrow_study::multiply_floats)),

@@ -293,7 +293,9 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
     return;
   }
   const double empty_before = options_.check_only ? 0 : measure_empty();
-  Plan plan = plan_;  // all rows together warm the GPU up
+  Plan plan = plan_;
+  if (study.sample_s > 0) plan.batch_s = study.sample_s;
+  // All rows together warm the GPU up.
   plan.warm_up_s = std::max(plan_.warm_up_s / static_cast<double>(study.versions.size()), 0.02);
   for (const Version& version : study.versions) {
     const Size size = size_for(study, version, fits);
@@ -328,7 +330,7 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
     if (interrupted) break;
   }
   if (!options_.check_only) {
-    measure_in_turn(rows, plan_, [&](int done, int total) {
+    measure_in_turn(rows, plan, [&](int done, int total) {
       progress_line("measuring at " + fits.text() + ": " + std::to_string(done) + " of " +
                     std::to_string(total) + " rows finished");
       return interrupted == 0;
