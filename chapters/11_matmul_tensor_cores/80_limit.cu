@@ -147,14 +147,15 @@ struct Tiles {
   template <class T>
   Tiles(const Product<T>& of, int rows, int cols)
       : down((of.m + rows - 1) / rows), across((of.n + cols - 1) / cols) {}
-  /// How many there are for each of so many blocks, or clusters.
-  double each(int blocks) const {
-    return static_cast<double>(down) * static_cast<double>(across) / std::max(blocks, 1);
+  double all() const { return static_cast<double>(down) * static_cast<double>(across); }
+  /// How many of them the busiest of so many blocks, or clusters, takes.
+  double rounds(int blocks) const { return std::ceil(all() / std::max(blocks, 1)); }
+  /// The same in tiles of full width where the rounds are filled up with narrower ones, down to 15
+  /// sixteenths.
+  double filled(int blocks) const {
+    const double most = static_cast<double>(down) * static_cast<double>(across * 16 / 15);
+    return rounds(blocks) * all() / std::min(rounds(blocks) * std::max(blocks, 1), most);
   }
-  /// How many of them the busiest one takes.
-  double rounds(int blocks) const { return std::ceil(each(blocks)); }
-  /// The same in whole tiles where the rounds are filled up with tiles of 15 sixteenths or more.
-  double filled(int blocks) const { return std::max(each(blocks), rounds(blocks) * 15 / 16); }
 };
 
 template <class Tile, class T>
