@@ -308,13 +308,15 @@ double Row::batch() {
     return bench_.time_from_host([&] { enqueue(); }) / launches_;
   }
   const double seconds = bench_.time_queued(&hold_s_, [&] {
-    if (graph_) {
-      graph_->launch();
-    } else {
-      enqueue();
+    for (int k = 0; k < batches_; ++k) {
+      if (graph_) {
+        graph_->launch();
+      } else {
+        enqueue();
+      }
     }
   });
-  return std::max(seconds / launches_ - behind_s_, shortest_s);
+  return std::max(seconds / launches_ / batches_ - behind_s_, shortest_s);
 }
 
 void Row::prepare(const Plan& plan) {
@@ -330,13 +332,16 @@ void Row::prepare(const Plan& plan) {
   if (launches_ > sets_->count()) launches_ = launches_ / sets_->count() * sets_->count();
   flush_ = !sets_->exceed_l2() || launches_ < sets_->count();
   if (graph) make_graph(plan);
-  for (double warm = 0; warm < plan.warm_up_s;) warm += batch() * launches_;
+  // Not by a longer graph: while that is put into the queue, the GPU waits and saves up power.
+  if (graph)
+    batches_ = std::max(1, static_cast<int>(std::ceil(plan.sample_s / (each * launches_))));
+  for (double warm = 0; warm < plan.warm_up_s;) warm += batch() * launches_per_sample();
 }
 
 bool Row::sample(const Plan& plan) {
   const double seconds = batch();
   seconds_.push_back(seconds);
-  spent_ += seconds * launches_;
+  spent_ += seconds * launches_per_sample();
   if (const auto clock = bench_.clock_mhz(); clock && !version_.timer) clocks_.push_back(*clock);
   const int count = static_cast<int>(seconds_.size());
   if (count < std::min(plan.min_samples, 10)) return spent_ < 20 * plan.budget_s;

@@ -28,6 +28,7 @@ struct Plan {
   double budget_s = 0.4;         ///< per row, samples only
   double warm_up_s = 0.1;        ///< of a table's rows together, before the first sample
   double batch_s = 4e-3;         ///< least length of what one pair of events encloses
+  double sample_s = 0;           ///< least length of a sample, by batches one after the other
   double longest_batch_s = 0.1;  ///< a batch through all sets may not take longer
   double target_error = 1e-3;    ///< stop when the standard error of the mean is this small
   int min_samples = 10, max_samples = 200;  ///< min_samples: or 10, once the budget is spent
@@ -122,7 +123,7 @@ class Row {
 
   const std::vector<double>& seconds() const { return seconds_; }
   Statistics summary() const { return statistics(seconds_); }
-  int launches_per_sample() const { return launches_; }
+  int launches_per_sample() const { return launches_ * batches_; }
   bool by_graph() const { return graph_ != nullptr; }
   Behind behind() const;
   /// What was taken off each launch.
@@ -145,7 +146,7 @@ class Row {
   Bench& bench_;
   Buffer workspace_;
   std::vector<Arguments> arguments_;  // one a set
-  int launches_ = 1;
+  int launches_ = 1, batches_ = 1;    // of a batch, of a sample
   bool flush_ = false;  // a read pass before each batch, because its sets do not exceed the cache
   double hold_s_ = 30e-6, behind_s_ = 0;
   std::unique_ptr<Replay> graph_;

@@ -294,7 +294,7 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
   }
   const double empty_before = options_.check_only ? 0 : measure_empty();
   Plan plan = plan_;
-  if (study.sample_s > 0) plan.batch_s = study.sample_s;
+  plan.sample_s = study.sample_s;
   // All rows together warm the GPU up.
   plan.warm_up_s = std::max(plan_.warm_up_s / static_cast<double>(study.versions.size()), 0.02);
   for (const Version& version : study.versions) {
