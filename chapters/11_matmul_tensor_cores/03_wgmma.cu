@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(block_size, 2)
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
   __syncthreads();
+  // snippet: steps
   float d[tile_n / 2] = {};
   for (int i = 0; i < steps; ++i) {
     if (threadIdx.x == 0) {
@@ -66,6 +67,7 @@ __global__ void __launch_bounds__(block_size, 2)
     wgmma_wait<0>();
     __syncthreads();  // all have read the tiles
   }
+  // /snippet
   c.template store<tile_n>(d, row + group * 64 + warp * 16, col);
 }
 

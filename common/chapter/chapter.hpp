@@ -196,9 +196,9 @@ struct Study {
   bool log_axis = true;
   /// A launch longer than this is measured at a smaller size. 0: what the engine takes for long.
   double slow_launch_s = 0;
-  /// Least length of a sample. 0: the engine's, some milliseconds, in which a row keeps the clock of
-  /// the rows around it. Where power decides, a row has the clock of its own after some tenths of a
-  /// second.
+  /// Least length of a sample. 0: the engine's, some milliseconds, in which a row keeps the clock
+  /// of the rows around it. Where power decides, a row has the clock of its own after some tenths
+  /// of a second.
   double sample_s = 0;
   std::function<Limit(const Anchors&, const Problem&)> limit = memory_limit;
 };
