@@ -3,7 +3,7 @@
 //   other begins.
 // Predicts: the tensor cores always have products. But tiles are half as large, so 48 bytes per
 //   clock and SM come from the L2 cache instead of 32.
-// Still wrong: one tile for all shapes. Small, tall and flat products leave SMs idle.
+// Still wrong: the last round. Some clusters have no tile in it.
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -132,7 +132,8 @@ __global__ void __launch_bounds__(block_size, 1)
         const std::uint64_t right = matrix_at(shared + stage.index * stage_bytes + a_bytes);
         wgmma_fence();
 #pragma unroll
-        for (int half = 0; half < tile_m / 64; ++half) {  // one after the other: the same sums
+        for (int half = 0; half < tile_m / 64;
+             ++half) {  // all parts of one half first: they add to the same sums
 #pragma unroll
           for (int part = 0; part < 4; ++part) {  // 32 bytes of each row
             wgmma<T, tile_n>(d[half], left + 2 * part + rows_64 * half, right + 2 * part);

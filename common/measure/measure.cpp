@@ -336,8 +336,10 @@ void Row::prepare(const Plan& plan) {
   if (launches_ > sets_->count()) launches_ = launches_ / sets_->count() * sets_->count();
   flush_ = !sets_->exceed_l2() || launches_ < sets_->count();
   if (graph) make_graph(plan);
-  if (graph)
-    batches_ = std::max(1, static_cast<int>(std::ceil(plan.sample_s / (each * launches_))));
+  if (graph && !flush_) {
+    const double launch = *std::min_element(instantiations_.begin(), instantiations_.end());
+    batches_ = std::max(1, static_cast<int>(std::ceil(plan.sample_s / (launch * launches_))));
+  }
   for (double warm = 0; warm < plan.warm_up_s;) warm += batch() * launches_per_sample();
 }
 
