@@ -155,9 +155,9 @@ __global__ void __launch_bounds__(block_size, 1)
         const std::uint64_t left = matrix_at(shared + stage.index * stage_bytes);
         const std::uint64_t right = matrix_at(shared + stage.index * stage_bytes + a_bytes);
         wgmma_fence();
+        // All parts of one half first: they add to the same sums.
 #pragma unroll
-        for (int half = 0; half < tile_m / 64;
-             ++half) {  // all parts of one half first: they add to the same sums
+        for (int half = 0; half < tile_m / 64; ++half) {
 #pragma unroll
           for (int part = 0; part < 4; ++part) {  // 32 bytes of each row
             wgmma<T, n>(d[half], left + 2 * part + rows_64 * half, right + 2 * part);
