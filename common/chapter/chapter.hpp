@@ -198,7 +198,7 @@ struct Study {
   double slow_launch_s = 0;
   /// Least length of a sample. 0: the engine's, some milliseconds, in which a row keeps the clock
   /// of the rows around it. Where power decides, a row has the clock of its own after some tenths
-  /// of a second.
+  /// of a second. Only of rows that are a graph and whose data exceed the cache.
   double sample_s = 0;
   std::function<Limit(const Anchors&, const Problem&)> limit = memory_limit;
 };

@@ -25,10 +25,10 @@ namespace course {
 
 /// How long to measure.
 struct Plan {
-  double budget_s = 0.4;   ///< per row, samples only
-  double warm_up_s = 0.1;  ///< of a table's rows together, before the first sample
-  double batch_s = 4e-3;   ///< least length of what one pair of events encloses
-  double sample_s = 0;     ///< of graphs whose sets exceed the cache: batches one after the other
+  double budget_s = 0.4;         ///< per row, samples only
+  double warm_up_s = 0.1;        ///< of a table's rows together, before the first sample
+  double batch_s = 4e-3;         ///< least length of what one pair of events encloses
+  double sample_s = 0;           ///< least length of a sample of many batches; 0: of one batch
   double longest_batch_s = 0.1;  ///< a batch through all sets may not take longer
   double target_error = 1e-3;    ///< stop when the standard error of the mean is this small
   int min_samples = 10, max_samples = 200;  ///< min_samples: or 10, once the budget is spent
