@@ -30,6 +30,10 @@ KERNEL_ARGUMENT = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cuda
                    "cudaOccupancyMaxPotentialBlockSizeVariableSMem": 2}
 # Macros whose definition is known here; of all others #if is taken to be true or false.
 KNOWN = {"SIMT": 1, "__CUDACC__": 1, "__NVCC__": 0, "__CUDA_ARCH__": 0, "__CUDACC_RTC__": 0, "true": 1, "false": 0}
+# Words of CUDA that become macros of host_defines.h, of the same length, so that columns stay as they are. What
+# __attribute__ and [[ ]] hold is the compiler's; what #define defines and #if asks for is the user's.
+WORDS = ("global device host constant managed grid_constant launch_bounds maxnreg cluster_dims forceinline noinline "
+         "align").split()
 KEYWORDS = {"return", "else", "do", "if", "while", "for", "switch", "case", "co_return", "and", "or", "not"}
 
 MASKED = re.compile(r"""(?P<number>(?<!\w)\d(?:[\w.]|'\w)*)|(?P<comment>//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
@@ -40,6 +44,9 @@ PARENS = r"\s*\(((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)\)"
 ALIGN = re.compile(rf"\b(?:alignas|__align__){PARENS}|__attribute__\s*\(\(\s*_*aligned_*{PARENS}\s*\)\)")
 ATTRIBUTE = re.compile(r"\b(?:alignas|__align__|__attribute__|__launch_bounds__|__cluster_dims__|__maxnreg__|decltype)"
                        rf"{PARENS}|\[\[.*?\]\]")
+OUR_WORD = re.compile(rf"""__attribute__{PARENS}|\[\[.*?\]\]|^[ \t]*\#[ \t]*(?:define[ \t]+\w+|(?!define)[a-z](?:\\\n|[^\n])*)
+                      |(?<!\w)(?P<cuda>__(?:{'|'.join(WORDS)})__|__builtin_assume)(?!\w)
+                      |(?<![\w.])(?<!\w::)(?<!->)(?P<math>fminf|fmaxf)(?!\w)""", re.M | re.X)
 CAST = re.compile(r"\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)\s*&?\s*|&\s*")
 NAMED_CAST = re.compile(r"(?:reinterpret|static)_cast\s*<\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*>\s*\(\s*&?\s*")
 
@@ -57,6 +64,22 @@ class Define(NamedTuple):
 
 def blank(text: str) -> str:
     return re.sub(r"[^\n\\]|\\(?!\n)", " ", text)
+
+
+def masked(source: str) -> str:
+    """The source with comments and the contents of literals blanked."""
+    return MASKED.sub(lambda m: m[0] if m["number"] else blank(m[0]) if m["comment"] else
+                      m[0][0] + blank(m[0][1:-1]) + m[0][-1], source)
+
+
+def our_words(source: str) -> str:
+    """The source with OUR_WORD's words replaced by names that no other library uses."""
+    code, out, at = masked(source), [], 0
+    for m in OUR_WORD.finditer(code):
+        if m["cuda"] or m["math"]:
+            out += [source[at:m.start()], "SIM_" + m[0].strip("_").upper()]
+            at = m.end()
+    return "".join(out) + source[at:]
 
 
 def quoted(text: str) -> str:
@@ -98,8 +121,7 @@ class File:
         self.path, self.source, self.job = path, source, job
         self.edits: List[Tuple[int, int, str]] = []
         self.launches: List[strict.LaunchOf] = []
-        self.code = MASKED.sub(lambda m: m[0] if m["number"] else blank(m[0]) if m["comment"] else
-                               m[0][0] + blank(m[0][1:-1]) + m[0][-1], source)
+        self.code = masked(source)
         self.bare = MASKED.sub(lambda m: blank(m[0]) if m["comment"] else m[0], source)
         self.close_up()
         self.leave_out()
@@ -616,14 +638,13 @@ class File:
         self.keep_texts()
         if re.search(r"\b__(device|global)__\b", self.code):
             self.edits += structures.edits(self)
-        if not changed and before == len(self.edits):
-            return None
         out, at = [], 0
         for start, end, text in sorted(self.edits, key=lambda e: e[:2]):
             if start >= at:
                 out += [self.source[at:start], text]
                 at = end
-        return "".join(out) + self.source[at:]
+        text = our_words("".join(out) + self.source[at:])
+        return text if changed or before < len(self.edits) or text != self.source else None
 
 
 class Job:
@@ -703,7 +724,7 @@ def main() -> int:
             names = [os.path.abspath(options.output) + ":", os.path.abspath(options.source), *sorted(job.headers)]
             names = [re.sub(r"([ #\\])", r"\\\1", name).replace("$", "$$") for name in names]
             write(options.depfile, " \\\n  ".join(names) + "\n")
-        write(options.output, f"#include <cuda_runtime.h>\n#line 1 {quoted(options.source)}\n{text}")
+        write(options.output, f"#define SIMT_REWRITTEN\n#include <cuda_runtime.h>\n#line 1 {quoted(options.source)}\n{text}")
     except Problem as problem:
         print(problem, file=sys.stderr)
         return 1

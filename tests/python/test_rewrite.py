@@ -292,7 +292,8 @@ class Rewriter(unittest.TestCase):
         return rewrite.File("a.cu", text, job).rewrite() or text
 
     def check(self, text: str, wanted: str) -> None:
-        """But for gaps and types, which have tests of their own."""
+        """But for gaps, types and CUDA's words, which have tests of their own."""
+        wanted = rewrite.our_words(wanted)
         self.assertEqual(wanted, re.sub(ADDED, "", self.rewritten(text)))
         self.assertEqual(text.count("\n"), wanted.count("\n"), "lines moved")
 
@@ -487,7 +488,7 @@ class Variables(Rewriter):
                             "struct A f() { return {}; }": ""}.items():
             with self.subTest(text=text):
                 out = self.rewritten(text + kernel)
-                self.assertEqual(text + kernel, re.sub(ADDED, "", out))
+                self.assertEqual(rewrite.our_words(text + kernel), re.sub(ADDED, "", out))
                 self.assertEqual(added, "".join(re.findall(ADDED, out)))
         self.unchanged("struct A { int x; };")
 
@@ -593,8 +594,8 @@ class Includes(Rewriter):
         for text in ("int x;\n", "__device__ int x;\n"):
             done = self.run_it({"a.cu": text})
             self.assertEqual((0, "", ""), (done.returncode, done.stdout, done.stderr))
-            head, line, rest = (self.folder / "out.cpp").read_text().split("\n", 2)
-            self.assertEqual(("#include <cuda_runtime.h>", '#line 1 "a.cu"'), (head, line))
+            *head, rest = (self.folder / "out.cpp").read_text().split("\n", 3)
+            self.assertEqual(["#define SIMT_REWRITTEN", "#include <cuda_runtime.h>", '#line 1 "a.cu"'], head)
             self.assertEqual(text.replace("__device__", "SIMT_DEVICE_GAP SIMT_DEVICE_VARIABLE"), rest)
 
     def test_missing_file(self) -> None:
@@ -602,6 +603,69 @@ class Includes(Rewriter):
         done = subprocess.run(command, cwd=str(self.folder), stderr=subprocess.PIPE, text=True)
         self.assertEqual((2, "rewrite.py: none.cu: No such file or directory\n"), (done.returncode, done.stderr))
         self.assertFalse((self.folder / "none.cpp").exists())
+
+
+class Words(Rewriter):
+    """CUDA's words reach the program's own text, and no header of another library."""
+
+    def test_replaced_at_the_same_column(self) -> None:
+        self.assertIn("SIM_GLOBAL void SIM_LAUNCH_BOUNDS(64) k(const SIM_GRID_CONSTANT int n) {}",
+                      self.rewritten("__global__ void __launch_bounds__(64) k(const __grid_constant__ int n) {}"))
+        self.assertIn("struct SIM_ALIGN(16) A {};", self.rewritten("struct __align__(16) A {};"))
+        self.assertIn("#define HD SIM_HOST SIM_DEVICE", self.rewritten("#define HD __host__ __device__"))
+        self.assertIn("SIM_FMINF(a, SIM_FMAXF(b, c))", self.rewritten("float m = fminf(a, fmaxf(b, c));"))
+        for word in rewrite.WORDS:
+            self.assertEqual(len(f"__{word}__"), len(rewrite.our_words(f"__{word}__")))
+
+    def test_left_alone(self) -> None:
+        for text in ("struct S { __attribute__((__noinline__, __cold__)) void f(); };", "[[gnu::__noinline__]] void f();",
+                     "#ifndef __device__\n#define __device__\n#endif", 'const char* s = "__host__";',
+                     "// __global__", "float m = std::fminf(a, b) + s.fmaxf(a) + p->fminf(a);", "int my__align__x;"):
+            self.assertIn(text, self.rewritten(text))
+
+    def test_no_macro_of_ours_has_a_name_of_others(self) -> None:
+        """A header after cuda_runtime.h sees names of CUDA's API and SIM_, SIMT_ ... of ours; of the words, none."""
+        compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
+        text = "".join(f"#include <{file.name}>\n" for file in sorted((SIMT / "include").glob("*.h"))
+                       if file.name != "simt_errors.h")
+        done = subprocess.run([compiler, "-std=c++17", "-DSIMT_REWRITTEN", "-E", "-dD", "-x", "c++", "-I",
+                               str(SIMT / "include"), "-I", str(SIMT), "-"], input=text, stdout=subprocess.PIPE,
+                              universal_newlines=True, check=True)
+        file, found = "", set()
+        for line in done.stdout.splitlines():
+            marker = re.match(r'# \d+ "([^"]*)"', line)
+            if marker:
+                file = marker[1]
+            if file.startswith(str(SIMT)) and line.startswith("#define "):
+                found.add(re.split(r"[ (]", line)[1])
+            elif line.startswith("#undef "):
+                found.discard(line.split()[1])
+        others = sorted(name for name in found if not re.match(r"SIMT?_|SIMT$|CU[A-Z]|cuda[A-Z]", name))
+        self.assertGreater(len(found), 50)
+        self.assertEqual(others, [])
+
+    def test_headers_of_others_may_use_the_words(self) -> None:
+        """One beside the program, which the rewriter reads, and one of the system, which it does not."""
+        files = {"own.cu": r"""#include "foreign.hpp"
+#include <string>
+#include <words.hpp>
+__noinline__ __device__ int twice(int i) { return 2 * i; }
+__global__ void __launch_bounds__(32) k(int* out) { *out = twice(21); }
+int main() {
+  int *out, got = 0;
+  cudaMalloc(&out, sizeof got);
+  k<<<1, 1>>>(out);
+  cudaMemcpy(&got, out, sizeof got, cudaMemcpyDeviceToHost);
+  return got == 42 && Foreign().f() + Foreign().g() == 3 ? 0 : 1;
+}
+""", "foreign.hpp": r"""#pragma once
+struct Foreign {
+  __attribute__((__noinline__)) int f() { return 1; }
+  [[gnu::__noinline__]] int g() { return 2; }
+};
+""", "system/words.hpp": "".join(f"inline int __{word}__() {{ return 1; }}\n" for word in rewrite.WORDS)}
+        self.assertEqual(0, self.run_it(files).returncode)
+        self.compile("-isystem", "system", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-function")
 
 
 class Sources(Rewriter):

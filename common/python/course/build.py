@@ -170,14 +170,16 @@ def has_googletest(folder: Path) -> bool:
 
 
 def can_download() -> bool:
-    """GitHub answers. Without a network CMake itself would try for minutes, and say nothing."""
+    """GitHub or Debian answers. Without a network CMake itself would try for minutes, and say nothing."""
     if any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
         return True  # what the proxy lets through, only a download shows
-    try:
-        socket.create_connection(("github.com", 443), timeout=5).close()
-    except OSError:
-        return False
-    return True
+    for host in ("github.com", "deb.debian.org"):
+        try:
+            socket.create_connection((host, 443), timeout=5).close()
+            return True
+        except OSError:
+            continue
+    return False
 
 
 def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False,

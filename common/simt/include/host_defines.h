@@ -2,31 +2,42 @@
 /// \file
 /// CUDA's words for functions and variables. A function for the device is an ordinary function.
 
-// The standard library writes __noinline__ inside attributes: it must be read before the word is
-// defined below.
-#include <memory>
-
 #define SIMT 1
 
-/// Compiled apart from its launches: a null pointer seen there must not become undefined behaviour.
+/// The words of CUDA as the rewriter writes them: `__device__` becomes SIM_DEVICE. Macros of CUDA's
+/// own names would reach every header that is included after this one, and other libraries use
+/// those names: libstdc++ writes `__attribute__((__noinline__))`.
+/// A kernel is compiled apart from its launches: a null pointer seen there must not become
+/// undefined behaviour.
 #if defined(__clang__)
-#define __global__ __attribute__((noinline))
+#define SIM_GLOBAL __attribute__((noinline))
+#define SIM_BUILTIN_ASSUME __builtin_assume
 #else
-#define __global__ __attribute__((noipa))
+#define SIM_GLOBAL __attribute__((noipa))
+#define SIM_BUILTIN_ASSUME(condition) ((condition) ? void(0) : __builtin_unreachable())
 #endif
+#define SIM_DEVICE
+#define SIM_HOST
+#define SIM_CONSTANT
+#define SIM_MANAGED
+#define SIM_GRID_CONSTANT
+#define SIM_LAUNCH_BOUNDS(...)
+#define SIM_MAXNREG(...)
+#define SIM_CLUSTER_DIMS(...)
+#define SIM_FORCEINLINE __inline__ __attribute__((always_inline))
+#define SIM_NOINLINE __attribute__((noinline))
+#define SIM_ALIGN(bytes) __attribute__((aligned(bytes)))
+
+/// A C++ file is not rewritten. There the words mean what the toolkit's own header makes of them.
+#if !defined(SIMT_REWRITTEN)
+#define __global__
 #define __device__
 #define __host__
 #define __constant__
 #define __managed__
 #define __grid_constant__
-#define __launch_bounds__(...)
-#define __maxnreg__(...)
-#define __cluster_dims__(...)
-#define __forceinline__ __inline__ __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
-#define __align__(bytes) __attribute__((aligned(bytes)))
-#if !defined(__clang__)
-#define __builtin_assume(condition) ((condition) ? void(0) : __builtin_unreachable())
+#define __forceinline__ SIM_FORCEINLINE
+#define __align__(bytes) SIM_ALIGN(bytes)
 #endif
 #define CUDARTAPI
 #define CUDART_CB

@@ -49,8 +49,9 @@ SIMT_INLINE T larger(T a, T b) {
   return a == b ? (std::signbit(a) ? b : a) : std::fmax(a, b);
 }
 }  // namespace simt
-#define fminf simt::smaller<float>
-#define fmaxf simt::larger<float>
+/// What the rewriter writes for fminf and fmaxf.
+#define SIM_FMINF simt::smaller<float>
+#define SIM_FMAXF simt::larger<float>
 
 #define SIMT_MIN_MAX(T, A, B)                                       \
   SIMT_INLINE T min(A a, B b) { return simt::smaller(T(a), T(b)); } \
