@@ -34,7 +34,8 @@ PACKAGES: Dict[str, Package] = {
     "CMake": Package("cmake", "cmake", "cmake", "cmake"),
     "ninja": Package("ninja-build", "ninja-build", "ninja", "ninja"),
     "GoogleTest": Package("libgtest-dev", "gtest-devel", "googletest",
-                          words="CMake downloads it when it builds the tests"),
+                          words="install libgtest-dev or gtest-devel, or let CMake "
+                          "download it from github.com or deb.debian.org"),
     "matplotlib": Package("python3-matplotlib", "python3-matplotlib", "", "matplotlib"),
     "python": Package("python3", "python3", "python3"),
     "doxygen": Package("doxygen", "doxygen", "doxygen", words="https://www.doxygen.nl"),
