@@ -107,7 +107,9 @@ if(COURSE_BACKEND STREQUAL "cuda")
   set(CMAKE_CUDA_STANDARD 17)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   enable_language(CUDA)
-  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.4)
+  # nvcc's host compiler may be an older g++ than the one that links, whose library must come first.
+  list(FILTER CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES EXCLUDE REGEX "/gcc/")
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.5)  # cuda::ptx has what Hopper's files call
     course_hopper_architectures(COURSE_HOPPER_ARCHITECTURES "${CMAKE_CUDA_COMPILER}")
   endif()
 endif()

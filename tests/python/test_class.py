@@ -34,6 +34,10 @@ class Class(Folder):
             self.write(data, f"class/{index:03}.json")
         return self.folder / "class"
 
+    def run_plot(self, *arguments):
+        return subprocess.run([sys.executable, str(PLOT), "compare", *map(str, arguments)],
+                              text=True, capture_output=True, check=False, cwd=self.folder)
+
     def table(self, *datas, **options):
         return class_table.ClassTable(class_files.gather([self.put(*datas)]), **options)
 
@@ -386,10 +390,6 @@ class Program(Class):
         self.put(machine("ada\n\x1b[2Jlove lace"))
         done = self.run_plot("--class", "class")
         self.assertRegex(done.stdout, r"(?m)^ada \[2Jlove lace +80_limit")
-
-    def run_plot(self, *arguments):
-        return subprocess.run([sys.executable, str(PLOT), "compare", *map(str, arguments)],
-                              text=True, capture_output=True, check=False, cwd=self.folder)
 
     def test_bad_files_are_named_skipped_and_counted(self):
         self.put(machine("ada"), machine("bob"))

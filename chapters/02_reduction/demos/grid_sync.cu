@@ -87,7 +87,8 @@ float *device_in = nullptr, *device_partial = nullptr, *device_out = nullptr;
 
 cudaError_t launch_once(int blocks, int n) {
   void* arguments[] = {&device_in, &device_partial, &device_out, &n};
-  return cudaLaunchCooperativeKernel(reduce_once, blocks, block_size, arguments, 0, nullptr);
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(reduce_once), blocks, block_size,
+                                     arguments, 0, nullptr);
 }
 
 cudaError_t launch_twice(int blocks, int n) {

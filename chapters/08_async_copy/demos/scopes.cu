@@ -117,22 +117,23 @@ struct Column {
 const Column columns[] = {
     {"__syncwarp()",
      [](int threads, void** arguments) {
-       return cudaLaunchCooperativeKernel(meet_often<warp>, blocks, threads, arguments, 0, nullptr);
+       return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(meet_often<warp>), blocks,
+                                          threads, arguments, 0, nullptr);
      }},
     {"__syncthreads()",
      [](int threads, void** arguments) {
-       return cudaLaunchCooperativeKernel(meet_often<block>, blocks, threads, arguments, 0,
-                                          nullptr);
+       return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(meet_often<block>), blocks,
+                                          threads, arguments, 0, nullptr);
      }},
     {"barrier, block",
      [](int threads, void** arguments) {
-       return cudaLaunchCooperativeKernel(meet_often<block_in_memory>, blocks, threads, arguments,
-                                          0, nullptr);
+       return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(meet_often<block_in_memory>), blocks,
+                                          threads, arguments, 0, nullptr);
      }},
     {"barrier, device",
      [](int threads, void** arguments) {
-       return cudaLaunchCooperativeKernel(meet_often<device>, blocks, threads, arguments, 0,
-                                          nullptr);
+       return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(meet_often<device>), blocks,
+                                          threads, arguments, 0, nullptr);
      }},
 };
 

@@ -23,7 +23,7 @@ class Package(NamedTuple):
     words: str = ""
 
 
-CUDA_WORDS = "install CUDA 12.4 or newer: https://developer.nvidia.com/cuda-downloads"
+CUDA_WORDS = "install CUDA 12.5 or newer: https://developer.nvidia.com/cuda-downloads"
 PACKAGES: Dict[str, Package] = {
     "nvcc": Package(words=CUDA_WORDS),
     "CUDA runtime": Package(words="comes with nvcc"),
