@@ -10,7 +10,7 @@
 
 namespace cub_scan {
 
-#if CUB_VERSION >= 200800
+#if CUB_VERSION >= 300000
 using Largest = cuda::maximum<>;
 #else
 using Largest = cub::Max;

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(block_size, blocks_an_sm)
     }
     for (int first = from * block_size; first < to * block_size; first += block_size) {
       const float4 body = first + t < n ? bodies[first + t] : nobody;
-      tile[t] = MassFirst{body.w, body.x, body.y, body.z};
+      tile[t] = {body.w, body.x, body.y, body.z};
       __syncthreads();  // A: the tile is there before anyone reads it
 #pragma unroll 16
       for (int j = 0; j < block_size; ++j) {

@@ -8,9 +8,7 @@
 
 #include <cstdint>
 #include <cuda/barrier>
-#if __has_include(<cuda/ptx>)
 #include <cuda/ptx>
-#endif
 #include <utility>
 
 #include "filter.cuh"
@@ -40,7 +38,7 @@ __device__ void copy_tile(const cg::thread_block& block, float4* s, const float*
   for (int g = threadIdx.x; g < filter::tile_size; g += filter::block_size) {
     if (filter::is_whole(first + g, n)) continue;
     s[g] = filter::load_group(in, first + g, n);
-#if defined(SIMT) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900)
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);  // before a later copy writes here
 #endif
   }

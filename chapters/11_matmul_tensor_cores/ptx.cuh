@@ -10,9 +10,7 @@
 
 #include <cstdint>
 #include <cstring>
-#if __has_include(<cuda/ptx>)
 #include <cuda/ptx>
-#endif
 
 /// The address of shared memory as instructions take it: 32 bits.
 __device__ inline unsigned shared_address(const void* p) {
@@ -28,7 +26,6 @@ __device__ inline char* aligned_to_1024(char* p) {
   return p + (1024 - shared_address(p) % 1024) % 1024;
 }
 
-#if defined(SIMT) || CUDART_VERSION >= 12050  // older headers lack some of cuda::ptx
 // ---- Barriers ----
 
 /// Waits for the end of the phase of this parity. "mbarrier.try_wait".
@@ -88,7 +85,6 @@ __device__ inline void store_box(const CUtensorMap* map, int col, int row, const
   const std::int32_t at[] = {col, row};
   cuda::ptx::cp_async_bulk_tensor(cuda::ptx::space_global, cuda::ptx::space_shared, map, at, from);
 }
-#endif
 
 // ---- Registers: "setmaxnreg" ----
 
