@@ -127,8 +127,9 @@ const Column columns[] = {
      }},
     {"barrier, block",
      [](int threads, void** arguments) {
-       return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(meet_often<block_in_memory>), blocks,
-                                          threads, arguments, 0, nullptr);
+       return cudaLaunchCooperativeKernel(
+           reinterpret_cast<const void*>(meet_often<block_in_memory>), blocks, threads, arguments,
+           0, nullptr);
      }},
     {"barrier, device",
      [](int threads, void** arguments) {
