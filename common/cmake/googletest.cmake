@@ -1,6 +1,7 @@
 # course_use_googletest(out): GTest::gtest from the system, from Debian's sources, or, with
-# -DCOURSE_NO_DOWNLOAD=OFF (tests/run sets it), downloaded (from GitHub, else from Debian), in that order. Sets `out` to FALSE, with
-# a message, where none of them is to be had; tests are then left out of the build.
+# -DCOURSE_NO_DOWNLOAD=OFF (tests/run sets it), downloaded (from GitHub, else from Debian), in that
+# order. Sets `out` to FALSE, with a message, where none of them is to be had; tests are then left
+# out of the build.
 include(GoogleTest)
 option(COURSE_NO_DOWNLOAD "never download GoogleTest" ON)
 
