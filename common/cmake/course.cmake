@@ -25,17 +25,27 @@ if(COURSE_BACKEND STREQUAL "cuda")
   add_compile_options(
     "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")
 endif()
-# What is about tests alone is compiled in half the time: GoogleTest's macros are long, and nothing of it is measured.
-set(COURSE_TEST_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
+# What is about tests alone is compiled in half the time: GoogleTest's macros are long, and nothing of it is measured. The CPU
+# backend measures nothing at all: there a chapter's host code, which has the references, is compiled quickly, too.
+if(COURSE_BACKEND STREQUAL "cuda")
+  set(COURSE_TEST_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
+  set(COURSE_HOST_OPTIONS "")
+else()
+  set(COURSE_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
+  set(COURSE_HOST_OPTIONS $<$<CONFIG:Release>:-O1>)
+endif()
 find_package(Threads REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+# The interpreter itself: pyenv's `python3` is a script that looks for it, each time.
+execute_process(COMMAND "${Python3_EXECUTABLE}" -c "import sys; print(sys.executable)"
+  OUTPUT_VARIABLE COURSE_PYTHON OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 enable_testing()
 
 # What programs and tests link: common/ as built for this backend.
 set(COURSE_LIBRARY course_${COURSE_BACKEND})
 # A module of common/python/course as a command.
 set(COURSE_MODULE ${CMAKE_COMMAND} -E env "PYTHONPATH=${COURSE_ROOT}/common/python" PYTHONDONTWRITEBYTECODE=1
-  ${Python3_EXECUTABLE} -m)
+  ${COURSE_PYTHON} -S -m)
 
 # A file whose kernels launch kernels, or call code of other files, needs relocatable device code and a device link.
 # Whoever declares such files sets COURSE_DEVICE_LINK to their names, without folder and suffix, for what it calls.
@@ -138,7 +148,7 @@ endfunction()
 #   NAME            the chapter's program
 #   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists, with tests/NAME_*_test.cpp
 #   NAME_exercise_K for each my/K_*.cu
-#   NAME_demo_D     for each D of DEMOS
+#   NAME_demo_D     for each D of DEMOS; CPU backend: not part of `all`, but of `demos`
 #   NAME_P          for each P of PROGRAMS
 #   NAME_mutant_M   CPU backend: for each M of tests/mutants/NN.json, a program with that one version, broken; not part
 #                   of `all`, but of `mutants`
@@ -192,6 +202,7 @@ function(course_chapter)
   endforeach()
   add_library(${ARG_NAME}_versions OBJECT versions.cpp)
   target_link_libraries(${ARG_NAME}_versions PUBLIC ${COURSE_LIBRARY})
+  target_compile_options(${ARG_NAME}_versions PRIVATE ${COURSE_HOST_OPTIONS})
   list(APPEND objects ${ARG_NAME}_versions)
   add_executable(${ARG_NAME} main.cpp)
   course_add_code(${ARG_NAME} ${objects})
@@ -265,13 +276,19 @@ function(course_demos name)
     endif()
     set(target ${name}_demo_${demo})
     course_program(${target} "demos/${demo}.cu")
-    if(TARGET ${name}_test)  # who builds the tests needs these, too
-      add_dependencies(${name}_test ${target})
+    set(label ch${number}.${COURSE_BACKEND})
+    if(COURSE_BACKEND STREQUAL "cpu")
+      if(NOT TARGET demos)
+        add_custom_target(demos)
+      endif()
+      set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+      add_dependencies(demos ${target})
+      string(APPEND label .demo)
     endif()
     add_test(NAME ch${number}.demo.${demo}
       COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DFINDINGS=${findings} -P "${COURSE_ROOT}/tests/demo.cmake")
     set_tests_properties(ch${number}.demo.${demo} PROPERTIES
-      LABELS "ch${number}.${COURSE_BACKEND}" RESOURCE_LOCK gpu TIMEOUT 60 SKIP_REGULAR_EXPRESSION "SKIPPED")
+      LABELS ${label} RESOURCE_LOCK gpu TIMEOUT 60 SKIP_REGULAR_EXPRESSION "SKIPPED")
   endforeach()
 endfunction()
 
@@ -280,7 +297,7 @@ function(course_rewritable list)
   set(kept "")
   foreach(file ${${list}})
     set(source "${CMAKE_CURRENT_SOURCE_DIR}/${file}.cu")
-    execute_process(COMMAND ${Python3_EXECUTABLE} "${COURSE_ROOT}/common/simt/rewrite.py" "${source}"
+    execute_process(COMMAND ${SIMT_PYTHON} "${COURSE_ROOT}/common/simt/rewrite.py" "${source}"
       -o "${CMAKE_CURRENT_BINARY_DIR}/tried.cpp" RESULT_VARIABLE failed ERROR_VARIABLE why ERROR_STRIP_TRAILING_WHITESPACE)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
     if(failed)

@@ -33,8 +33,12 @@ function(course_exercises name)
   course_refused(${name} "${compared}")
 endfunction()
 
-# The answers of tests/exercises/NN.json: a solution with one text replaced, and how the CPU backend must refuse it.
+# The answers of tests/exercises/NN.json: a solution with one text replaced, and how the CPU backend must refuse it. They
+# are many: only the target `refused` builds all.
 function(course_refused name compared)
+  if(NOT TARGET refused)
+    add_custom_target(refused)
+  endif()
   string(SUBSTRING "${name}" 0 2 chapter)
   set(list "${COURSE_ROOT}/tests/exercises/${chapter}.json")
   if(NOT EXISTS "${list}" OR NOT COURSE_BACKEND STREQUAL "cpu" OR NOT COURSE_CPU_CHECKS)
@@ -53,6 +57,9 @@ function(course_refused name compared)
     add_custom_command(OUTPUT "${changed}" COMMAND ${COURSE_MODULE} course.refused "${list}" ${kind} "${solution}" "${changed}"
       DEPENDS "${list}" "${solution}" "${COURSE_ROOT}/common/python/course/refused.py" VERBATIM)
     course_exercise(${name} refused_${kind} ${number} "${changed}" "${compared}")
+    set_target_properties(${name}_refused_${kind}_${number} ${name}_refused_${kind}_${number}_kernel
+      PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    add_dependencies(refused ${name}_refused_${kind}_${number})
     course_exercise_test(${name} refused_${kind} ${number} "${changed}")
   endforeach()
 endfunction()
@@ -78,7 +85,10 @@ function(course_exercise_test name kind number told)
   if(NOT COURSE_BACKEND STREQUAL "cpu" OR NOT COURSE_CPU_CHECKS)
     set(told "")  # who checks and counts nothing answers something else
   endif()
-  if(TARGET ${name}_test)  # who builds the tests needs these, too
+  set(label ch${chapter}.${COURSE_BACKEND})
+  if(kind MATCHES "^refused")
+    string(APPEND label .refused)
+  elseif(TARGET ${name}_test)  # who builds the tests needs these, too
     add_dependencies(${name}_test ${name}_${kind}_${number})
   endif()
   set(test ch${chapter}.exercise_${number}.${kind})
@@ -86,7 +96,7 @@ function(course_exercise_test name kind number told)
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}_${kind}_${number}> -DKIND=${kind} -DTOLD=${told}
             -P "${COURSE_ROOT}/tests/exercise.cmake")
   set_tests_properties(${test} PROPERTIES
-    LABELS "ch${chapter}.${COURSE_BACKEND}" TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED")
+    LABELS "${label}" TIMEOUT 300 SKIP_REGULAR_EXPRESSION "SKIPPED")
   if(COURSE_BACKEND STREQUAL "cuda")  # it is timed
     set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE)
   endif()
@@ -110,6 +120,7 @@ function(course_exercise name kind number file compared)
     add_library(${main} OBJECT ${tests})
     target_include_directories(${main} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
     target_link_libraries(${main} PRIVATE ${COURSE_LIBRARY})
+    target_compile_options(${main} PRIVATE ${COURSE_HOST_OPTIONS})
     set_target_properties(${main} PROPERTIES EXCLUDE_FROM_ALL TRUE)
   endif()
   set(numbered "${CMAKE_CURRENT_BINARY_DIR}/exercise_${number}.cpp")

@@ -15,7 +15,10 @@ set_property(CACHE SIMT_SWITCH PROPERTY STRINGS "" ucontext)
 set(SIMT_BUILT "" CACHE FILEPATH
   "a libsimt.a that another project has built of the same sources; empty: it is built here")
 find_package(Python3 3.8 REQUIRED COMPONENTS Interpreter)
-set(SIMT_PYTHON "${Python3_EXECUTABLE}" CACHE INTERNAL "runs rewrite.py")
+# The interpreter itself, not pyenv's script that looks for it, and without anybody's packages: it starts a thousand times.
+execute_process(COMMAND "${Python3_EXECUTABLE}" -S -E -c "import sys; print(sys.executable)"
+  OUTPUT_VARIABLE simt_python OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+set(SIMT_PYTHON "${simt_python};-S;-E" CACHE INTERNAL "runs rewrite.py")
 
 # Makes, once, the targets
 #   simt                     the engine and the CUDA API, a static library; never instrumented
@@ -52,7 +55,7 @@ function(simt_add_library)
   endforeach()
   add_library(simt STATIC ${sources})
   target_compile_features(simt PUBLIC cxx_std_17)
-  target_compile_options(simt PRIVATE -O2 -g -fno-sanitize=all)
+  target_compile_options(simt PRIVATE -O2 -fno-sanitize=all)  # no -g: every program would link that, too
   target_include_directories(simt BEFORE PUBLIC "${here}/include" "${here}")
   target_link_libraries(simt PUBLIC ${CMAKE_THREAD_LIBS_INIT} ${CMAKE_DL_LIBS})
   if(SIMT_SWITCH STREQUAL "ucontext")
@@ -95,6 +98,17 @@ function(simt_add_flags)
   endforeach()
 endfunction()
 
+# What every rewritten source includes first, compiled once for all instrumented ones: the target simt_precompiled.
+function(simt_precompile)
+  if(NOT TARGET simt_precompiled)
+    file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/simt_precompiled.cpp" CONTENT "")
+    file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/simt_rewritten.hpp" CONTENT "#define SIMT_REWRITTEN\n#include <cuda_runtime.h>\n")
+    add_library(simt_precompiled OBJECT "${CMAKE_BINARY_DIR}/simt_precompiled.cpp")
+    target_link_libraries(simt_precompiled PRIVATE simt_flags_instrumented)
+    target_precompile_headers(simt_precompiled PRIVATE "${CMAKE_BINARY_DIR}/simt_rewritten.hpp")
+  endif()
+endfunction()
+
 # simt_rewrite(OUT [FOR NAME] [INCLUDES FOLDERS...] FILES a.cu b.cu...)
 #
 # Sets OUT to the C++ files that .cu files are rewritten to when the project is built. INCLUDES: where their own headers
@@ -117,7 +131,7 @@ function(simt_rewrite out)
     get_source_file_property(known "${output}" GENERATED)
     if(NOT known)
       add_custom_command(OUTPUT "${output}" DEPFILE "${output}.d" VERBATIM COMMAND_EXPAND_LISTS
-        COMMAND "${SIMT_PYTHON}" "${script}" "${source}" -o "${output}" --depfile "${output}.d"
+        COMMAND ${SIMT_PYTHON} "${script}" "${source}" -o "${output}" --depfile "${output}.d"
           "$<$<BOOL:${arg_INCLUDES}>:-I$<JOIN:${arg_INCLUDES},;-I>>"
         DEPENDS "${source}" "${script}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/strict.py"
           "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/structures.py" COMMENT "Rewriting ${name}")
@@ -137,6 +151,10 @@ function(simt_object_library target file)
   simt_rewrite(rewritten FOR "${target}" INCLUDES "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>" FILES "${source}")
   add_library(${target} OBJECT ${rewritten})
   target_link_libraries(${target} PRIVATE $<IF:$<BOOL:${arg_PLAIN}>,simt_flags_plain,simt_flags_instrumented>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT arg_PLAIN)  # Clang wants the same definitions, too
+    simt_precompile()
+    target_precompile_headers(${target} REUSE_FROM simt_precompiled)
+  endif()
   get_target_property(includes simt INTERFACE_INCLUDE_DIRECTORIES)
   target_include_directories(${target} BEFORE PRIVATE ${includes})
   target_compile_options(${target} PRIVATE "-iquote${folder}")

@@ -181,7 +181,7 @@ class Folded(unittest.TestCase):
         self.assertIn("<summary>Measured</summary><p><b>Measured.</b> 7 GB/s\nand more.</p>"
                       "</details>", page)
         self.assertIn("<p>Free.</p>", page)
-        self.assertEqual(page.count('id="fold"'), 1)  # site.js makes it work: test_docs.py
+        self.assertEqual(page.count('id="fold"'), 1)  # site.js makes it work: test_site.py
 
     def test_other_pages_stay_as_they_are(self):
         page = self.PAGE.replace("Measured", "Else").replace("A prediction", "One")

@@ -199,7 +199,7 @@ class ScriptTest(unittest.TestCase):
         modules = self.root / "common" / "python" / "course"
         modules.mkdir(parents=True)
         for module in ("__init__", "machine", "install", "build", "chapters", "code", "options",
-                       "compiler", "complete", "exercises", "grade", "mutants", "one_file", "pages",
+                       "compiler", "complete", "exercises", "grade", "mutants", "one_file", "pages", "parts",
                        "sanitizer", "spent", "steps", "submissions"):
             shutil.copy(ROOT / "common/python/course" / f"{module}.py", modules)
         shutil.copytree(ROOT / "common/python/course/draw", modules / "draw",
@@ -896,20 +896,21 @@ class TestsRunTest(ScriptTest):
         out = self.run_script("tests/run")
         self.assertIn("CPU backend tests: 0 run, 2 skipped (no NVIDIA driver found)", out)
         self.assertIn("other tests: 1 run, 0 skipped", out)
-        self.assertIn("mutants: not run", out)
-        self.assertTrue(any("-LE [.]mutant$" in call for call in self.calls()))
+        self.assertIn("These are the quick tests", out)
+        self.assertTrue(any("-LE [.](mutant|forward|random|refused|demo)$|^(common|simt|scripts)[.]" in call
+                            for call in self.calls()))
         self.assertRegex(out, r"build for the CPU backend +\d+ +\d+\n")
         self.assertIn("inside Python tests: 1 skipped (no C compiler)", out)
         self.assertLess(out.index("CPU backend tests:"), out.index("100% tests passed"))
         self.assertTrue(out.rstrip().endswith("Total Test time (real) =   0.01 sec"), out)
 
-    def test_without_gpu_nvcc_only_compiles(self) -> None:
-        out = self.run_script("tests/run")
-        self.assertIn("Compiled for 90a-real, not run.", out)
+    def test_without_gpu_nvcc_only_compiles_and_not_in_a_quick_run(self) -> None:
+        self.assertNotIn("Compiled for", self.run_script("tests/run"))
         ctests = [call for call in self.calls() if "--output-junit" in call]
         self.assertEqual(1, len(ctests))
         self.assertIn("build/cpu ", ctests[0])
-        out = self.run_script("tests/run", "--backend", "cpu")
+        self.assertIn("Compiled for 90a-real, not run.", self.run_script("tests/run", "01"))
+        out = self.run_script("tests/run", "01", "--backend", "cpu")
         self.assertNotIn("Compiled for", out)
         out = self.run_script("tests/run", "--backend", "cuda")
         self.assertIn("GPU tests: 0 run, 2 skipped", out)

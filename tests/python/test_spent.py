@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common" / "python"))
 
-from course.spent import Spent, Step, kind_of  # noqa: E402
+from course.spent import Spent, Step, bar, kind_of  # noqa: E402
 
 
 class Table(unittest.TestCase):
@@ -23,15 +23,17 @@ class Table(unittest.TestCase):
             spent = Spent()
             spent.steps.append(Step("build for the CPU backend", 200, 380.4))
             spent.steps.append(Step("tests for the CPU backend", 30, 59.6))
-            lines = spent.table([report, Path(folder) / "none.xml"], 6).split("\n")
+            lines = spent.table([report, Path(folder) / "none.xml"], bar(6)).split("\n")
+            parts = spent.of_parts(report, ["02_reduction", "03_transpose", "common"])
         self.assertEqual(lines[0].split(), "where the time went seconds of all cores".split())
         self.assertEqual(lines[1].split(), "build for the CPU backend 200 380".split())
         self.assertEqual([line.split()[1:] for line in lines[3:6]],
                          [["in", "other", "orders", "of", "threads", "40"], ["Python", "9"],
                           ["versions", "3"]])
         self.assertIn("longest: ch02.random.sequence.05 40 s, test_plots 9 s", lines[6])
-        self.assertEqual(lines[7], "half of all cores' time: 220 s (a fresh build: at most 840 s "
-                                   "for 6 chapters)")
+        self.assertEqual(lines[7], "half of all cores' time: 220 s (a fresh build: at most 450 s)")
+        self.assertEqual({part: round(took, 1) for part, took in parts.items()},
+                         {"02_reduction": 181.7, "03_transpose": 0, "common": 38.3})
 
     def test_processors_of_children_count(self):
         spent = Spent()
