@@ -39,9 +39,13 @@ class Choose(unittest.TestCase):
     def test_what_changed_is_tested_however_long_it_takes(self):
         chosen = parts.choose({part: "new" for part in NOW}, PASSED, "c0ffee", 0)
         self.assertEqual(set(chosen.full), set(NOW))
-        chosen = parts.choose(NOW, {"01_a": PASSED["01_a"]}, "c0ffee", 0)
-        self.assertEqual(chosen.full["02_b"], "it has not passed yet")
-        self.assertEqual(set(chosen.full), set(NOW))
+
+    def test_what_has_not_passed_yet_comes_first(self):
+        known = {part: PASSED[part] for part in ("01_a", "02_b")}
+        for commit in "abcdef":
+            chosen = parts.choose(NOW, known, commit, 2 * parts.USUAL_S)
+            self.assertEqual(list(chosen.full.values()), ["it has not passed yet"] * 2)
+        self.assertEqual(set(parts.choose(NOW, known, "a", 3 * parts.USUAL_S).full), {"03_c", "04_d", "common"})
 
 
 class Files(unittest.TestCase):

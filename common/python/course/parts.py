@@ -17,6 +17,7 @@ from . import ROOT, chapters
 
 COMMON = "common"
 FILE = ROOT / "tests" / "passed.json"
+USUAL_S = 300  # what a part takes that has never passed
 
 
 class Passed(NamedTuple):
@@ -74,15 +75,18 @@ def sign(seconds: Dict[str, float], now: Dict[str, str], file: Path = FILE) -> N
 
 def choose(now: Dict[str, str], passed: Dict[str, Passed], commit: str, seconds: float) -> Choice:
     """Every part whose own files differ from those that passed; then others that fit into so many seconds, in an order that
-    is another one with each commit, and at least one of them. After a change of common/ all are affected."""
-    full = {part: "its files changed" if part in passed else "it has not passed yet"
-            for part in sorted(now) if part not in passed or passed[part].digest != now[part]}
-    rest = [part for part in now if part not in full and part != COMMON]
-    left = seconds - sum(passed[part].seconds for part in full if part in passed)
-    why = "common changed" if COMMON in full else "one that did not change"
-    begun = len(full)
-    for part in sorted(rest, key=lambda part: hashlib.sha256(f"{commit} {part}".encode()).digest()):
-        if len(full) == begun or (COMMON in full and passed[part].seconds <= left):
-            full[part] = why
-            left -= passed[part].seconds
+    is another one with each commit: those that have never passed, after a change of common/ all, and at least one."""
+    full = {part: "its files changed" for part in sorted(now) if part in passed and passed[part].digest != now[part]}
+    takes = {part: passed[part].seconds if part in passed else USUAL_S for part in now}
+    left = seconds - sum(takes[part] for part in full)
+    affected, begun = COMMON in full, len(full)
+    rest = sorted((part for part in now if part not in full),
+                  key=lambda part: hashlib.sha256(f"{commit} {part}".encode()).digest())
+    for part in sorted(rest, key=lambda part: part in passed):
+        why = ("it has not passed yet" if part not in passed else
+               "common changed" if affected else "one that did not change" if len(full) == begun else "")
+        if part == COMMON and part in passed or not why or (takes[part] > left and len(full) > begun):
+            continue
+        full[part] = why
+        left -= takes[part]
     return Choice(full, [part for part in sorted(now) if part not in full])
