@@ -1,5 +1,7 @@
 """The documentation: the Markdown filter, the link checker, and what the site is made of; test_site.py makes it."""
+import contextlib
 import html
+import io
 import json
 import re
 import sys
@@ -15,6 +17,7 @@ import embed  # noqa: E402
 import link_check  # noqa: E402
 import search_index  # noqa: E402
 import turn  # noqa: E402
+from course import lessons  # noqa: E402
 from course.draw import embedded  # noqa: E402
 from course.draw import page as draw_page  # noqa: E402
 from fold import folded  # noqa: E402
@@ -197,6 +200,12 @@ class Links(unittest.TestCase):
 class Pages(unittest.TestCase):
     def test_links_of_the_course(self) -> None:
         self.assertEqual(link_check.check_markdown(ROOT), [])
+
+    def test_tables_and_listings_are_those_of_results_and_sources(self) -> None:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = lessons.main(["--check"], ROOT)
+        self.assertEqual(code, 0, said.getvalue())
 
     def test_notebook(self) -> None:
         notebook = json.loads((ROOT / "docs/colab.ipynb").read_text(encoding="utf-8"))

@@ -11,8 +11,8 @@ import unittest
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
-from test_docs import CONFUSING, ROOT, draw_page, neighbours, tree
-from course.pages import Page  # noqa: E402
+from test_docs import CONFUSING, ROOT, doxygen_filter, draw_page, embedded, neighbours, tree
+from course.pages import Page
 
 
 def build(root: Path, out: Path, *options: str) -> "subprocess.CompletedProcess[str]":
