@@ -18,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
+from tools import find_nvcc
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "chapters" / "00_first_steps"
 PROGRAMS = ("01_hello", "02_vector_add", "03_launch_geometry", "04_errors", "05_timing",
@@ -73,15 +75,6 @@ def find_gpu() -> str:
         return ""
     found = re.search(r"^GPU \d+: .*$", listing.stdout, re.MULTILINE)
     return found.group(0) if listing.returncode == 0 and found else ""
-
-
-def find_nvcc() -> str:
-    """The nvcc to compile with, or nothing."""
-    for name in (os.environ.get("CUDACXX", ""), "nvcc", "/usr/local/cuda/bin/nvcc"):
-        found = shutil.which(name) if name else None
-        if found:
-            return found
-    return ""
 
 
 ON_CPU = os.environ.get("COURSE_BACKEND") == "cpu"

@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "common" / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from submitted import CHEATS, HONEST  # noqa: E402
+from tools import find_nvcc  # noqa: E402
 from course import Problem, chapters, code, grade, results, submissions  # noqa: E402
 
 TELLS = """import json, os, sys
@@ -207,7 +208,7 @@ class Objects(Folder):
         self.assertIn("defines __fatbinwrap_other", submissions.refused_names(
             made + "0000000000000000 D __fatbinwrap_other\n"))
 
-    @unittest.skipUnless(shutil.which("nvcc"), "no nvcc: what it makes of solutions NOT TESTED")
+    @unittest.skipUnless(find_nvcc(), "no nvcc: what it makes of solutions NOT TESTED")
     def test_solutions_by_nvcc(self):
         for name in ("02_reduction/exercises/solution/6_small",  # with a variable of the device
                      "05_scan/exercises/solution/6_run_lengths",  # calls another version
@@ -218,7 +219,7 @@ class Objects(Folder):
                 file = self.folder / "solution.o"
                 chapter = source.parents[2]
                 linked = ["-rdc=true"] if "07_" in name else []
-                subprocess.run(["nvcc", "-std=c++17", "-O1", "-arch=sm_90", f"-I{chapter}",
+                subprocess.run([find_nvcc(), "-std=c++17", "-O1", "-arch=sm_90", f"-I{chapter}",
                                 f"-I{ROOT / 'common'}", *linked, "-c", str(source), "-o", str(file)],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
                 self.assertIsNone(submissions.refused_object(file, given(chapter.name, source.name)))

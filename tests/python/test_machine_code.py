@@ -1,9 +1,7 @@
 """Two neighbouring versions whose machine code is equal are no step: the lesson would explain nothing."""
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -11,13 +9,9 @@ import unittest
 from pathlib import Path
 from typing import Dict, List
 
+from tools import find_nvcc
+
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def find_nvcc() -> str:
-    places = [os.environ.get(name, "") + "/bin/nvcc" for name in ("CUDA_HOME", "CUDA_PATH")]
-    found = shutil.which("nvcc") or next((p for p in places if Path(p).exists()), "")
-    return found or ("/usr/local/cuda/bin/nvcc" if Path("/usr/local/cuda/bin/nvcc").exists() else "")
 
 
 def kernels(elf: bytes) -> Dict[str, bytes]:

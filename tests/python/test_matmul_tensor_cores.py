@@ -5,14 +5,14 @@ wgmma ("wgmma.mma_async instructions are serialized", C7510 and its neighbours),
 """
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Dict, List
+
+from tools import find_nvcc
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTER = ROOT / "chapters" / "11_matmul_tensor_cores"
@@ -39,12 +39,6 @@ __global__ void touches(float* out, std::uint64_t a, std::uint64_t b) {
   for (int i = 0; i < 4; ++i) out[4 * threadIdx.x + i] = d[i];
 }
 """
-
-
-def find_nvcc() -> str:
-    places = [os.environ.get(name, "") + "/bin/nvcc" for name in ("CUDA_HOME", "CUDA_PATH")]
-    found = shutil.which("nvcc") or next((p for p in places if Path(p).exists()), "")
-    return found or ("/usr/local/cuda/bin/nvcc" if Path("/usr/local/cuda/bin/nvcc").exists() else "")
 
 
 def hopper_only() -> List[Path]:

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import List, Tuple
 
+from tools import find_nvcc
+
 ROOT = Path(__file__).resolve().parents[2]
 SIMT = ROOT / "common" / "simt"
 ADD = "__global__ void add(int* a, int* b, int* c, int n) { c[n] = a[n] + b[n]; }\n"
@@ -220,14 +222,14 @@ class Strict(unittest.TestCase):
         self.assertEqual((0, ""), self.rewrite('#include "k.cuh"\n#include "no.cuh"\n'
                                                'int main() { adds<<<1, 1>>>(); }\n'))
 
-    @unittest.skipUnless(shutil.which("nvcc"), "no nvcc")
+    @unittest.skipUnless(find_nvcc(), "no nvcc")
     def test_structures_move_as_nvcc_moves_them(self) -> None:
         tests = SIMT.parents[1] / "tests" / "simt"
         wanted = {name: (int(count), int(size)) for name, count, size in re.findall(
             r'{"(copy_\w+)", (\d+), (\d+)}', (tests / "counts_structures.cu").read_text(encoding="utf-8"))}
         self.assertGreaterEqual(len(wanted), 9)
         (self.folder / "s.cu").write_text(f'#include "{tests / "structures.cuh"}"\n')
-        code, said = self.call("nvcc", "-std=c++17", "-arch=sm_90", "-ptx", "s.cu", "-o", "s.ptx")
+        code, said = self.call(find_nvcc(), "-std=c++17", "-arch=sm_90", "-ptx", "s.cu", "-o", "s.ptx")
         self.assertEqual(0, code, said)
         found = {}
         for kernel in (self.folder / "s.ptx").read_text().split(".entry ")[1:]:
@@ -245,7 +247,7 @@ class Strict(unittest.TestCase):
         for line in ("#ifdef SIMT", "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900"):
             self.assertEqual((0, ""), self.rewrite(text % line))
 
-    @unittest.skipUnless(shutil.which("nvcc"), "no nvcc")
+    @unittest.skipUnless(find_nvcc(), "no nvcc")
     def test_nvcc_agrees(self) -> None:
         cases = [(name, source, "-cuda", False) for name, source, _ in REFUSED]
         cases += [("static shared memory", TOO_MUCH[0], "-cubin", False)]
@@ -257,7 +259,7 @@ class Strict(unittest.TestCase):
             stem = re.sub(r"\W+", "_", name)
             (self.folder / f"{stem}.nv.cu").write_text(source)
             link = ["-rdc=true"] if "by kernels" in name else []
-            code, said = self.call("nvcc", "-std=c++17", "-arch=sm_80", *link, how, f"{stem}.nv.cu", "-o", f"{stem}.out")
+            code, said = self.call(find_nvcc(), "-std=c++17", "-arch=sm_80", *link, how, f"{stem}.nv.cu", "-o", f"{stem}.out")
             return name, wanted, code == 0, said
 
         with ThreadPoolExecutor(2) as pool:
