@@ -423,7 +423,7 @@ TEST(Special, NoSeedChangesTheResult) {
   for (std::size_t i = 0; i < in.size(); i += 2) in[i] %= 100;
   const std::vector<unsigned> want = sorted(in);
   std::vector<std::uint64_t> seeds = {0, ~std::uint64_t{0}, 1, 1};
-  if (in_another_order()) seeds = {0, 77};
+  if (in_another_order()) seeds = {77};
   for (const std::uint64_t seed : seeds) {
     for (const Sorter<unsigned>& sorter : seeded(seed)) {
       SCOPED_TRACE(sorter.name);

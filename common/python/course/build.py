@@ -28,6 +28,7 @@ class Choice(NamedTuple):
     can_run: bool     # cuda: a GPU is there and this toolkit serves it; cpu: always
     reason: str       # why there is no GPU to run on, or the name of the GPU
     rebuild: bool = True  # False on a node without nvcc that finds programs built elsewhere
+    flags: str = ""   # cuda: more flags for nvcc
 
 
 class Result(NamedTuple):
@@ -142,6 +143,7 @@ def configure_command(choice: Choice, broken: Sequence[str], download: bool,
     if choice.backend == "cuda":
         command += [f"-DCMAKE_CUDA_ARCHITECTURES={choice.arch}",
                     f"-DCMAKE_CUDA_COMPILER={machine.probe_nvcc().where}"]
+        command += [f"-DCMAKE_CUDA_FLAGS={choice.flags}"] if choice.flags else []
     return command
 
 
