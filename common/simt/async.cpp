@@ -156,8 +156,10 @@ std::uint32_t serial_of(const std::uint64_t* barrier) {
   return owner == nullptr ? 0 : owner->serial;
 }
 
-[[noreturn]] void fail(const char* kind, const std::string& text, ProgramCounter site,
+/// The text is no std::string: to make one is an access of the running thread until Unobserved.
+[[noreturn]] void fail(const char* kind, const char* text, ProgramCounter site,
                        int cuda_error = error_launch_failure) {
+  const Unobserved unobserved;
   Thread& thread = *current_thread;
   Grid& grid = *thread.block->grid;
   find(kind, grid, name_of(thread) + " at " + source_line(site).text() + ": " + text, site, 0);
@@ -203,8 +205,8 @@ Record& record_of(const std::uint64_t* barrier, ProgramCounter site) {
 
 void check_count(unsigned count, ProgramCounter site) {
   if (count == 0 || count > largest_count) {
-    fail("barrier", "a barrier counts from 1 to " + std::to_string(largest_count) + " arrivals",
-         site);
+    static_assert(largest_count == 1048575);
+    fail("barrier", "a barrier counts from 1 to 1048575 arrivals", site);
   }
 }
 

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "dynamic.hpp"
 #include "engine.hpp"
@@ -116,6 +118,8 @@ enum class Verdict : std::uint8_t {
   same_value,
   no_acquire,
   plain_flag,
+  guess,
+  in_warp,
   no_proxy_fence
 };
 
@@ -131,6 +135,13 @@ std::string why(Verdict verdict, ProgramCounter loaded_at, bool beside_atomics) 
              ", acquires nothing: __threadfence() after it, or an acquire load";
     case Verdict::plain_flag:
       return "and only this block's own atomic orders the two: make this access atomic, too";
+    case Verdict::in_warp:
+      return "and nothing orders the two: volatile orders nothing between the lanes of a warp; "
+             "__syncwarp() between them, or a warp function";
+    case Verdict::guess:
+      return "and nothing orders the two: the plain read is a guess, which atomicCAS() checks; "
+             "every "
+             "GPU known to us keeps it, an atomic or volatile read is right by CUDA's rules, too";
     case Verdict::no_proxy_fence:
       return "by a bulk copy, and no proxy fence lies between: fence_proxy_async() after the "
              "access, before the barrier";
@@ -148,7 +159,8 @@ __attribute__((noinline, cold)) void report(const Thread& thread, std::uintptr_t
                                             ProgramCounter loaded_at = 0) {
   const Unobserved unobserved;
   const Grid& grid = *thread.block->grid;
-  const bool race = verdict == Verdict::race || verdict == Verdict::other_turn;
+  const bool race =
+      verdict == Verdict::race || verdict == Verdict::other_turn || verdict == Verdict::in_warp;
   const char* const kind_of_finding = race ? "race" : "order";
   const bool same_grid = before.serial >= grid.first_serial;
   note_culprit(kind_of_finding, address, 1, kind,
@@ -201,6 +213,15 @@ inline bool two_read_already(const Cell& cell, const Thread& thread, unsigned by
   if (warp_a != warp_b) return true;
   const Warp& mine = block.warps[thread.warp];
   return warp_a == thread.warp && earlier >= mine.known && !mine.lane_knows;
+}
+
+/// Plain loads whose value the same thread gave to an atomicCAS() of the same word next.
+std::mutex guesses_mutex;
+std::set<std::uint32_t> guesses;
+
+bool is_guess(std::uint32_t pc) {
+  const std::lock_guard<std::mutex> lock(guesses_mutex);
+  return guesses.count(pc & ((1u << 25) - 1)) != 0;
 }
 
 /// Is this store made by the instruction that `record` was made by, for another lane?
@@ -301,13 +322,18 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
       return flag ? Verdict::plain_flag : Verdict::race;
     }
     // Volatile accesses pass flags, but inside a warp they only hide a missing __syncwarp().
-    const bool hides = shared && before.strength + now.strength < 4 &&
-                       before.serial == now.serial && before.rank / 32 == now.rank / 32;
-    return order == Ordered::no && hides ? Verdict::race : Verdict::fine;
+    const bool hides = (shared || before.strength == now.strength) &&
+                       before.strength + now.strength < 4 && before.serial == now.serial &&
+                       before.rank / 32 == now.rank / 32;
+    return order == Ordered::no && hides ? Verdict::in_warp : Verdict::fine;
   };
   const auto found = [&](const Record& before, bool wrote) {
-    const Verdict verdict = judge(before);
+    Verdict verdict = judge(before);
     if (verdict == Verdict::fine) return false;
+    if (verdict == Verdict::race && before.atomic != (kind == Access::atomic) &&
+        (before.atomic ? kind == Access::load && is_guess(pc) : !wrote && is_guess(before.pc))) {
+      verdict = Verdict::guess;
+    }
     report(thread, address, before, wrote, kind, pc, verdict, loaded_at);
     return true;
   };
@@ -438,7 +464,10 @@ __attribute__((noinline)) void check_fully(Thread& thread, std::uintptr_t addres
 
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                   Strength strength, ProgramCounter pc) {
-  if (kind == Access::load && !thread.unsettled && is_only_read(thread, address, bytes)) return;
+  if (kind == Access::load) {
+    if (strength == Strength::plain) thread.last_load = {address, pc};
+    if (!thread.unsettled && is_only_read(thread, address, bytes)) return;
+  }
   check_fully(thread, address, bytes, kind, strength, pc);
 }
 
@@ -446,6 +475,24 @@ void settle(Thread& thread) {
   thread.unsettled = false;
   if (thread.acquires != nullptr) settle_acquire(thread);
   if (!thread.suspects.empty()) judge_suspects(thread);
+}
+
+bool written_since(std::uintptr_t address, std::uint32_t serial) {
+  std::size_t word = 0;
+  if (cells == nullptr || !word_of(address, &word)) return false;
+  const Cell& cell = cells[word];
+  return std::max({cell.write.serial, cell.strong_write[0].serial, cell.strong_write[1].serial}) >=
+         serial;
+}
+
+void will_compare(const volatile void* address) {
+  Thread* thread = observed_thread;
+  if (thread == nullptr || !checking) return;
+  const Thread::Load& load = thread->last_load;
+  if (load.address != reinterpret_cast<std::uintptr_t>(address)) return;
+  const Unobserved unobserved;
+  const std::lock_guard<std::mutex> lock(guesses_mutex);
+  guesses.insert(load.pc & ((1u << 25) - 1));
 }
 
 std::uint8_t launch_tag(std::uint64_t number) {

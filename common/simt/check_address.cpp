@@ -74,6 +74,12 @@ void bad_address(const Thread& thread, const char* finding, std::uintptr_t addre
   }
   std::string place = is_my_window(thread, address) ? describe_shared(*thread.block, address)
                                                     : of_other_block(thread, address);
+  const std::uintptr_t below =
+      reinterpret_cast<std::uintptr_t>(thread.block->memory) - address;  // huge for what lies above
+  if (below <= 4096) {
+    finding = "bounds";
+    place = std::to_string(below) + " byte(s) before the block's shared memory: an index below 0";
+  }
   if (place.empty()) place = around + from_arguments(thread.block->grid->body, address);
   note_culprit(finding, address, bytes, kind);
   find(finding, *thread.block->grid,
@@ -110,8 +116,18 @@ bool in_my_cluster(const Thread& thread, std::uintptr_t address) {
 }
 
 void check_host_access(std::uintptr_t address, std::size_t bytes, Access kind, ProgramCounter pc) {
-  if (!checking || current_thread != nullptr || host_may_use(reinterpret_cast<void*>(address)))
+  if (!checking || current_thread != nullptr) return;
+  if (host_may_use(reinterpret_cast<void*>(address))) {
+    const Unwaited first = unwaited();
+    if (first.serial == 0 || !written_since(address, first.serial)) return;
+    find("order", "the host",
+         std::string(does(kind)) + " at " + source_line(pc).text() +
+             " memory that a kernel launched since " + first.kernel + " at " +
+             source_line(first.caller).text() +
+             " has written, and has not waited for it: cudaDeviceSynchronize() before",
+         pc, 0);
     return;
+  }
   void* base = nullptr;
   std::size_t size = 0;
   std::string what = "a variable of the device; use cudaMemcpyToSymbol() or cudaMemcpyFromSymbol()";

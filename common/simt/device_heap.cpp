@@ -52,8 +52,9 @@ void release(void* p, const void* return_address) {
   const std::string text = " frees at " + source_line(pc).text() +
                            " memory that malloc or new did not give, or that was freed before";
   if (thread == nullptr) {
-    std::fprintf(stderr, "simt: the host%s: device memory is freed with cudaFree()\n",
-                 text.c_str());
+    find("host access", "the host",
+         text.substr(1) + ": device memory is freed with cudaFree(); here a GPU's host ends", pc,
+         0);
     return;
   }
   find("lifetime", *thread->block->grid, name_of(*thread) + text, pc, 0);

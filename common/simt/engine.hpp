@@ -72,6 +72,11 @@ struct alignas(64) Thread {
   ProgramCounter acquires_at = 0;  ///< where that load is
   std::vector<Loaded> loaded;      ///< strong loads since its last fence that acquired nothing
   std::vector<Suspect> suspects;
+  struct Load {
+    std::uintptr_t address = 0;
+    ProgramCounter pc = 0;
+  };
+  Load last_load;  ///< plain
   Turns turns;
   ProxyFence proxy_fence;
   std::uint64_t result = 0;     ///< of its last warp call
@@ -187,7 +192,8 @@ struct Grid {
   Body body;
   Family* family = nullptr;  ///< see dynamic.hpp
   Member* member = nullptr;
-  Flags* flags = nullptr;  ///< of the family
+  Flags* flags = nullptr;                               ///< of the family
+  std::atomic<const SharedName*> shared_name{nullptr};  ///< that its kernel used last
   unsigned blocks = 0, threads = 0;
   std::size_t shared_most = 0;  ///< bytes of a block, dynamic and not
   std::uint32_t first_serial = 0;
@@ -361,6 +367,17 @@ void find(const char* kind, const std::string& kernel, const std::string& text,
           ProgramCounter first, ProgramCounter second);
 void find(const char* kind, Grid& grid, const std::string& text, ProgramCounter first,
           ProgramCounter second);
+
+/// The first launch of the host that nobody has waited for since; serial 0: there is none.
+struct Unwaited {
+  std::uint32_t serial = 0;
+  std::string kernel;
+  ProgramCounter caller = 0;
+};
+Unwaited unwaited();
+void all_waited_for();
+/// Has a kernel of this serial, or a later one, written the word at the address last?
+bool written_since(std::uintptr_t address, std::uint32_t serial);
 
 // ---- hooks.cpp ----
 

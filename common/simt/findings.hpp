@@ -13,7 +13,7 @@ namespace simt {
 struct Finding {
   /// "race", "bounds", "uninitialised", "barrier", "mask", "deadlock", "spin", "lifetime",
   /// "misaligned", "host memory", "stack", "division", "assert", "trap", "order",
-  /// "host access", "launch", "unchecked"
+  /// "host access", "launch", "unchecked", "unwritten"
   std::string kind;
   std::string kernel;
   std::string text;  ///< one line: kernel, block, thread, source line, of both sides
@@ -22,8 +22,9 @@ struct Finding {
 std::vector<Finding> take_findings();
 /// How many there were in this process; a program with findings exits with 66 instead of 0.
 std::uint64_t finding_count();
-/// An acquire or a proxy fence that CUDA's memory model asks for is missing. Much code in use does
-/// without: such findings are shown, but change no exit code unless strict() holds.
+/// An acquire or a proxy fence that CUDA's memory model asks for is missing, or bytes that nobody
+/// has written are copied to the host. Much code in use does so: such findings are shown, but
+/// change no exit code unless strict() holds.
 bool is_about_order(const std::string& kind);
 bool strict();  ///< at the start: SIMT_STRICT=1
 void set_strict(bool on);

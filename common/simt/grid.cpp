@@ -1,11 +1,14 @@
 // Runs grids, gang by gang: one block, or all blocks of a cluster or of a cooperative grid, which
 // are alive at once on one worker.
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -223,6 +226,11 @@ Refusal refusal(const Launch& l) {
   if (volume(l.block) > 1024) {
     return bad(std::to_string(volume(l.block)) + " threads per block, at most 1024");
   }
+  if (l.most_threads != 0 && volume(l.block) > l.most_threads) {
+    return {error_invalid_value, std::to_string(volume(l.block)) +
+                                     " threads per block, its __launch_bounds__ says " +
+                                     std::to_string(l.most_threads)};
+  }
   if (l.block.z > 64) return bad("blocks of more than 64 threads in z");
   if (l.grid.x > 0x7FFFFFFF || l.grid.y > 65535 || l.grid.z > 65535) {
     return bad("more than 65535 blocks in y or z");
@@ -306,6 +314,19 @@ void run_blocks(Grid& grid) {
 
 }  // namespace
 
+namespace {
+std::mutex unwaited_mutex;
+Unwaited first_unwaited;
+}  // namespace
+Unwaited unwaited() {
+  const std::lock_guard<std::mutex> lock(unwaited_mutex);
+  return first_unwaited;
+}
+void all_waited_for() {
+  const std::lock_guard<std::mutex> lock(unwaited_mutex);
+  first_unwaited.serial = 0;
+}
+
 void run_grid(Family& family, Member& member, const Launch& launch, Body body) {
   static std::atomic<std::uint32_t> next_serial{1};
   static std::atomic<std::uint64_t> next_number{0};
@@ -321,6 +342,8 @@ void run_grid(Family& family, Member& member, const Launch& launch, Body body) {
   grid.first_serial = next_serial.fetch_add(grid.blocks);
   grid.number = next_number++;
   grid.tag = launch_tag(grid.number);
+  if (const std::lock_guard<std::mutex> lock(unwaited_mutex); first_unwaited.serial == 0)
+    first_unwaited = {grid.first_serial, launch.kernel, counter_of(launch.caller)};
   member.kernel = launch.kernel;
   member.grid = launch.grid;
   member.block = launch.block;
@@ -452,6 +475,43 @@ std::string describe_shared(const Block& block, std::uintptr_t address) {
          std::to_string(bytes) + " bytes";
 }
 
+namespace {
+
+std::string name_of(const std::type_info& pointer) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(pointer.name(), nullptr, nullptr, &status);
+  std::string name = text != nullptr ? text : pointer.name();
+  std::free(text);
+  return name.substr(0, name.rfind('*'));
+}
+
+/// Names of dynamic shared memory that a file has declared with another type before.
+__attribute__((noinline)) void check_shared_name(Grid& grid, const SharedName* name) {
+  static std::mutex mutex;
+  static std::map<std::string, const std::type_info*>& types =
+      *new std::map<std::string, const std::type_info*>;  // lasts
+  const Unobserved unobserved;
+  const std::lock_guard<std::mutex> lock(mutex);
+  grid.shared_name = name;
+  const std::string file = name->file, text = name->name;
+  const std::type_info& before = *types.emplace(file + ":" + text, name->type).first->second;
+  if (before == *name->type) return;
+  find("launch", grid,
+       "extern __shared__ " + text + "[] is " + name_of(before) + " and " + name_of(*name->type) +
+           " in " + file.substr(file.rfind('/') + 1) +
+           ": nvcc takes one type for a name; give each type a name of its own",
+       0, 0);
+}
+
+}  // namespace
+
+void* dynamic_shared_memory(const SharedName* name) {
+  Block& block = *current_thread->block;
+  if (checking && block.grid->shared_name.load(std::memory_order_relaxed) != name) {
+    check_shared_name(*block.grid, name);
+  }
+  return block.memory;
+}
 void* dynamic_shared_memory() { return current_thread->block->memory; }
 
 void* map_shared(const void* address, unsigned rank) {

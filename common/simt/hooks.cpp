@@ -2,7 +2,10 @@
 // load and store before it happens; we bring our own functions of those names, and the sanitizer's
 // library stays out of the link. -fsanitize-coverage=trace-pc reports every basic block.
 #include <bitset>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "engine.hpp"
 #include "errors.hpp"
@@ -55,7 +58,6 @@ __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std
 }
 
 /// Alignments of the program's structures, as bits, by size.
-constexpr std::size_t largest_type = 256;
 std::uint8_t alignments[largest_type + 1];
 std::bitset<largest_type>* paddings[largest_type + 1];  // bytes that some structure leaves free
 
@@ -227,8 +229,28 @@ void* __tsan_memset(void* to, int value, std::size_t bytes) {
   __tsan_write_range(to, bytes);
   return std::memset(to, value, bytes);
 }
-void __tsan_vptr_update(void**, void*) {}
-void __tsan_vptr_read(void**) {}
+// The pointer to an object's virtual functions: a constructor writes it.
+void __tsan_vptr_update(void** p, void*) {
+  simt::plain(p, sizeof *p, sizeof *p, Access::store, RETURN_ADDRESS);
+}
+void __tsan_vptr_read(void** p) {
+  simt::plain(p, sizeof *p, sizeof *p, Access::load, RETURN_ADDRESS);
+}
+
+/// -fsanitize=return: a function that returns a value ends without one.
+struct Place {
+  const char* file;
+  std::uint32_t line, column;
+};
+void __ubsan_handle_missing_return(const Place* end) {
+  const simt::Unobserved unobserved;
+  const std::string what =
+      "reaches the end of a function that returns a value, without return, at " +
+      simt::SourceLine{end->file, static_cast<int>(end->line)}.text();
+  if (simt::in_kernel()) simt::fail_kernel("uninitialised", 719, what.c_str(), nullptr);
+  std::fprintf(stderr, "simt: the host %s\n", what.c_str());
+  std::abort();
+}
 
 void __tsan_func_entry(void* caller) {
   simt::Thread* thread = simt::observed_thread;

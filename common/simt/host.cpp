@@ -40,7 +40,8 @@ thread_local cudaError_t last_error = cudaSuccess;
 std::mutex unexamined_mutex;
 struct Unexamined {
   std::string what;
-  bool call;  // its code was returned, too: the program may have looked at that
+  bool call;             // its code was returned, too: the program may have looked at that
+  bool dropped = false;  // it did not
 };
 std::vector<Unexamined>& unexamined = *new std::vector<Unexamined>;  // lasts: used at exit
 
@@ -50,7 +51,7 @@ void note(const std::string& what, bool call) {
   for (const Unexamined& other : unexamined) {
     if (other.what == what) return;
   }
-  unexamined.push_back({what, call});
+  unexamined.push_back({what, call, false});
 }
 
 /// cudaGetLastError() has told the program.
@@ -61,11 +62,10 @@ cudaError_t examined(cudaError_t error) {
   return error;
 }
 
-/// A program that looks at the codes of its calls seldom ends as if all were well.
 void report_calls(int exit_code, void*) {
   const std::lock_guard<std::mutex> lock(unexamined_mutex);
   for (const Unexamined& one : unexamined) {
-    if (!one.call || exit_code != 0 || silent()) continue;
+    if (!one.dropped || exit_code != 0 || silent()) continue;
     std::fprintf(stderr, "simt: unchecked: %s, and nobody asked cudaGetLastError()\n",
                  one.what.c_str());
   }
@@ -73,7 +73,20 @@ void report_calls(int exit_code, void*) {
 
 }  // namespace
 
+void operator,(cudaError_t error, Dropped) {
+  if (error == cudaSuccess || in_kernel()) return;
+  const std::lock_guard<std::mutex> lock(unexamined_mutex);
+  if (!unexamined.empty() && unexamined.back().call) unexamined.back().dropped = true;
+}
+
 void report_unexamined() {
+  if (const Unwaited last = unwaited(); last.serial != 0 && sticky_error() == 0 && !silent()) {
+    find("order", last.kernel,
+         "the program ends, and nobody waited for " + last.kernel + ", launched at " +
+             source_line(last.caller).text() +
+             ": what it prints may be lost; cudaDeviceSynchronize() waits",
+         last.caller, 0);
+  }
   const std::lock_guard<std::mutex> lock(unexamined_mutex);
   for (const Unexamined& one : unexamined) {
     if (one.call || silent()) continue;
@@ -96,6 +109,7 @@ cudaError_t sticking() {
   return reported ? static_cast<cudaError_t>(kernel_error.load()) : cudaSuccess;
 }
 cudaError_t waited() {
+  all_waited_for();
   if (kernel_error != 0) reported = true;
   return sticking();
 }

@@ -17,7 +17,7 @@ cudaError_t waited();
 /// Every call returns through here. The error that sticks comes first.
 cudaError_t end(cudaError_t error);
 /// The same for calls whose errors are mistakes of the program: named at exit, if nobody asked for
-/// the last error and the program ends with 0.
+/// the last error, the code was dropped, and the program ends with 0.
 cudaError_t end_call(cudaError_t error, const char* call, const void* return_address);
 
 /// Ends the kernel with a line, if one makes this call: the backend has it for the host alone.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "engine.hpp"
 #include "errors.hpp"
@@ -58,6 +59,9 @@ cudaError_t check_kind(Side to, Side from, cudaMemcpyKind kind) {
   return right ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+/// What the last copy of this thread took to the host although nobody had written it.
+thread_local Unwritten copied_unwritten;
+
 /// Copies rows of `width` bytes. After a kernel went wrong nothing is copied any more.
 cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                       std::size_t width, std::size_t height, cudaMemcpyKind kind) {
@@ -72,6 +76,11 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
     char* out = static_cast<char*>(to) + row * to_pitch;
     const char* in = static_cast<const char*>(from) + row * from_pitch;
     std::memmove(out, in, width);
+    if (source == Side::device && target == Side::host && copied_unwritten.bytes == 0 &&
+        checks_wanted()) {
+      copied_unwritten = unwritten_in(in, width);
+      copied_unwritten.start += row * from_pitch;
+    }
     if (target == Side::host) continue;
     if (source == Side::host) {
       mark_written(out, width);
@@ -94,6 +103,19 @@ cudaError_t set_rows(void* address, std::size_t pitch, int value, std::size_t wi
     mark_written(p, width);
   }
   return cudaSuccess;
+}
+
+/// The end of a copy: of what nobody had written there is a word.
+cudaError_t end_copy(cudaError_t error, const char* call, const void* return_address) {
+  if (const Unwritten one = std::exchange(copied_unwritten, {}); one.bytes != 0) {
+    const ProgramCounter pc = counter_of(return_address);
+    find("unwritten", "the host",
+         std::string(call) + "() at " + source_line(pc).text() + " copies " +
+             std::to_string(one.bytes) + " bytes to the host that nobody has written, from byte " +
+             std::to_string(one.start) + " on: does the grid cover the array?",
+         pc, 0);
+  }
+  return end_call(error, call, return_address);
 }
 
 /// One line per process: how much there is, and what changes it.
@@ -255,20 +277,20 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return end(cudaSucce
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   waited();
-  return end_call(copy_rows(to, bytes, from, bytes, bytes, 1, kind), "cudaMemcpy",
+  return end_copy(copy_rows(to, bytes, from, bytes, bytes, 1, kind), "cudaMemcpy",
                   __builtin_return_address(0));
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   not_in_kernels("cudaMemcpyAsync()");
   if (const cudaError_t error = check_stream(stream)) return end(error);
-  return end_call(copy_rows(to, bytes, from, bytes, bytes, 1, kind), "cudaMemcpyAsync",
+  return end_copy(copy_rows(to, bytes, from, bytes, bytes, 1, kind), "cudaMemcpyAsync",
                   __builtin_return_address(0));
 }
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                          std::size_t width, std::size_t height, cudaMemcpyKind kind) {
   waited();
-  return end_call(copy_rows(to, to_pitch, from, from_pitch, width, height, kind), "cudaMemcpy2D",
+  return end_copy(copy_rows(to, to_pitch, from, from_pitch, width, height, kind), "cudaMemcpy2D",
                   __builtin_return_address(0));
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
@@ -276,7 +298,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               cudaMemcpyKind kind, cudaStream_t stream) {
   not_in_kernels("cudaMemcpy2DAsync()");
   if (const cudaError_t error = check_stream(stream)) return end(error);
-  return end_call(copy_rows(to, to_pitch, from, from_pitch, width, height, kind),
+  return end_copy(copy_rows(to, to_pitch, from, from_pitch, width, height, kind),
                   "cudaMemcpy2DAsync", __builtin_return_address(0));
 }
 cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
@@ -311,12 +333,12 @@ cudaError_t copy_box(const cudaMemcpy3DParms* copy) {
 }  // namespace
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) {
   waited();
-  return end_call(copy_box(copy), "cudaMemcpy3D", __builtin_return_address(0));
+  return end_copy(copy_box(copy), "cudaMemcpy3D", __builtin_return_address(0));
 }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream) {
   not_in_kernels("cudaMemcpy3DAsync()");
   if (const cudaError_t error = check_stream(stream)) return end(error);
-  return end_call(copy_box(copy), "cudaMemcpy3DAsync", __builtin_return_address(0));
+  return end_copy(copy_box(copy), "cudaMemcpy3DAsync", __builtin_return_address(0));
 }
 cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
   cudaError_t error = cudaSuccess;

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "access.hpp"
@@ -119,20 +120,23 @@ void find_image() {
 struct Gap {
   std::uintptr_t address;
   bool managed;  ///< the variable behind it
-  static constexpr std::size_t bytes = 256;
+  /// Where that variable begins.
+  std::uintptr_t end() const { return (address + 256 + 63) / 64 * 64 + 64; }
 };
 std::vector<Gap> variable_gaps, constant_gaps;  // ascending
 
 std::vector<Gap> gaps_in(std::uintptr_t start, std::size_t bytes) {
   constexpr char text[] = SIMT_GAP_TEXT, managed[] = SIMT_MANAGED_GAP_TEXT;
   std::vector<Gap> gaps;
-  for (std::uintptr_t a = (start + 63) & ~std::uintptr_t{63}; a + Gap::bytes <= start + bytes;) {
-    const auto* p = reinterpret_cast<const char*>(a);
-    const bool is_managed = std::memcmp(p, managed, sizeof managed) == 0;
-    const bool is_gap = is_managed || std::memcmp(p, text, sizeof text) == 0;
-    if (is_gap) gaps.push_back({a, is_managed});
-    a += is_gap ? Gap::bytes : 64;
+  const std::string_view all(reinterpret_cast<const char*>(start), bytes);
+  for (const bool is_managed : {false, true}) {
+    const std::string_view mark = is_managed ? std::string_view(managed, sizeof managed)
+                                             : std::string_view(text, sizeof text);
+    for (std::size_t at = 0; (at = all.find(mark, at)) != all.npos; at += mark.size())
+      gaps.push_back({start + at, is_managed});
   }
+  std::sort(gaps.begin(), gaps.end(),
+            [](const Gap& a, const Gap& b) { return a.address < b.address; });
   return gaps;
 }
 /// The last gap that starts at the address or before it; nullptr if there is none.
@@ -214,8 +218,10 @@ void set_up_memory() {
     variable_gaps = gaps_in(r.variables, r.variables_bytes);
     constant_gaps = gaps_in(r.constants, r.constants_bytes);
     for (const Gap& gap : variable_gaps) {
-      std::size_t word = 0;
-      if (word_of(gap.address, &word)) std::memset(r.state + word, 0, Gap::bytes / 4);
+      for (std::uintptr_t a = gap.address; a < gap.end(); ++a) {
+        std::size_t word = 0;
+        if (word_of(a, &word)) r.state[word] &= static_cast<std::uint8_t>(~(0x11u << (a & 3)));
+      }
     }
   });
 }
@@ -223,7 +229,7 @@ void set_up_memory() {
 bool is_constant(std::uintptr_t a, std::size_t bytes) {
   if (!inside(a, bytes, ranges.constants, ranges.constants_bytes)) return false;
   const Gap* gap = gap_before(constant_gaps, a + bytes - 1);
-  return gap == nullptr || a - gap->address >= Gap::bytes;
+  return gap == nullptr || a >= gap->end();
 }
 
 bool is_managed_variable(std::uintptr_t a) {
@@ -332,6 +338,29 @@ void mark_written(void* address, std::size_t bytes) {
     for (std::size_t k = word + 1; k < last; ++k) ranges.state[k] |= 0xF0;
     ranges.state[last] |= bytes_in_word((a + bytes - 1) & ~std::uintptr_t{3}, a, bytes) << 4;
   }
+}
+
+Unwritten unwritten_in(const void* address, std::size_t bytes) {
+  Unwritten run;
+  const auto a = reinterpret_cast<std::uintptr_t>(address);
+  std::size_t word = 0, last = 0;
+  if (!instrumented() || bytes == 0 || !word_of(a, &word) || !word_of(a + bytes - 1, &last))
+    return run;
+  for (std::uintptr_t at = a; at < a + bytes; ++at) {
+    if ((at & 3) == 0) {  // whole words that were written, at once
+      const std::size_t first = word;
+      while (ranges.state[word] >> 4 == 15 && at + 4 <= a + bytes) at += 4, ++word;
+      if (word != first && run.bytes >= 16) return run;
+      if (word != first) run.bytes = 0;
+      if (at >= a + bytes) break;
+    }
+    const bool written = ranges.state[word] >> (4 + (at & 3)) & 1;
+    if (written && run.bytes >= 16) return run;
+    if (run.bytes == 0) run.start = at - a;
+    run.bytes = written ? 0 : run.bytes + 1;
+    if ((at & 3) == 3) ++word;
+  }
+  return run.bytes >= 16 ? run : Unwritten{};
 }
 
 void copy_written_state(void* to, const void* from, std::size_t bytes) {

@@ -25,6 +25,12 @@ bool is_device(const void* address, std::size_t bytes);
 bool allocation_of(const void* address, void** base, std::size_t* bytes);
 bool is_constant(std::uintptr_t address, std::size_t bytes);  ///< in a __constant__ variable
 void mark_written(void* address, std::size_t bytes);
+/// The first run of 16 or more bytes that nobody has written: its start, counted from the address,
+/// and how many; 0 of them if there is none. Shorter ones may be the padding of structures.
+struct Unwritten {
+  std::size_t start = 0, bytes = 0;
+};
+Unwritten unwritten_in(const void* address, std::size_t bytes);
 void copy_written_state(void* to, const void* from, std::size_t bytes);
 
 // ---- For the engine ----

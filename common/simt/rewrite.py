@@ -349,8 +349,10 @@ class File:
         braced = [self.code[a:b].lstrip(" \t\n\\").startswith("{") for a, b in parts]  # <<<{2, 1}, {8, 8}>>>
         openings = [o.rstrip("(") if b else o for o, b in zip(openings, braced)]
         closings = ["" if b else ")" for b in braced]
+        most = self.job.bounds.get(self.launches[-1].name)
+        bounds = f"simt::bounded({most}, " if most else ""
         self.edit(start, self.skip_blanks(at + 3),
-                  f"simt::launch(simt::Launch{{{openings[0]}{self.newlines(start, at)}")
+                  f"simt::launch({bounds}simt::Launch{{{openings[0]}{self.newlines(start, at)}")
         for opening, closing, before, part in zip(openings[1:], closings, parts, parts[1:]):
             self.edit(before[1], self.skip_blanks(part[0]), f"{closing}, {opening}")
         defaults = ["", ", nullptr", ", 0, nullptr"][4 - len(parts)]
@@ -361,14 +363,39 @@ class File:
         given = len(self.split(opened + 1, arguments_end)) if arguments else 0
         as_they_are = strict.as_they_are(self.job.functions.get(self.launches[-1].name, []), given)
         comma = f", {'simt::AsTheyAre{}' if as_they_are else f'SIMT_KERNEL_PARAMETERS({kernel})'}{comma}"
+        passed = "auto&&" if self.by_reference(opened + 1, arguments_end) else "auto"
         cluster = self.job.clusters.get(re.sub(r"\s*<.*>$|.*::", "", kernel))
         name = self.name_of(kernel, at) + (f", dim3({cluster})" if cluster else "")
-        self.edit(end, opened + 1, f"{closings[-1]}{defaults}, {name}}}, [{capture}](auto... simt_a) "
+        close = ")" if bounds else ""
+        self.edit(end, opened + 1, f"{closings[-1]}{defaults}, {name}}}{close}, [{capture}]({passed}... simt_a) "
                                    f"{{ {call}(simt_a...); }}{comma}{self.newlines(end, opened)}")
         for a, b in self.split(opened + 1, arguments_end):
             if self.code[a:b].strip() == "NULL":
                 a = self.code.index("NULL", a)
                 self.edit(a, a + 4, "nullptr")
+
+    def by_reference(self, start: int, end: int) -> bool:
+        """What a kernel takes by reference is the host's variable, not a copy. Whether there is any."""
+        found = self.job.functions.get(self.launches[-1].name, [])
+        wanted = set(found[0].references) if found and all(f.references == found[0].references for f in found) else set()
+        for k, (a, b) in enumerate(self.split(start, end)):
+            if k in wanted:
+                a, b = a + len(self.code[a:b]) - len(self.code[a:b].lstrip()), a + len(self.code[a:b].rstrip())
+                self.edit(a, a, "simt::by_reference(")
+                self.edit(b, b, ")")
+        return bool(wanted)
+
+    def dropped(self) -> None:
+        """Calls of the runtime whose code nobody looks at: statements of their own."""
+        for m in re.finditer(r"(?<![\w.>:])cuda[A-Z]\w*\s*\(", self.flat):
+            before = self.flat[:m.start()].rstrip()
+            alone = before.endswith((";", "{", "}")) or re.search(r"\b(?:else|do)$", before[-5:])
+            if before.endswith(")"):
+                alone = re.search(r"\b(?:if|for|while)\s*$", self.flat[:self.open(len(before))][-20:])
+            end = self.close(m.end() - 1)
+            if alone and self.flat[end:].lstrip().startswith(";") and self.scope(m.start()) == "function":
+                if m[0].rstrip("( ") not in self.job.macros:
+                    self.edit(end, end, ", simt::drop()")
 
     def skip_blanks(self, at: int) -> int:
         while self.source[at] in " \t":
@@ -469,7 +496,11 @@ class File:
                 return f"static simt::DynamicShared<{element}> {name}"
             if not dims:
                 return f"{kind}& {name} = *simt::dynamic_shared<{kind}>()"
-            return f"{kind + '*' if element == kind else 'auto*'} {name} = simt::dynamic_shared<{element}>()"
+            number = self.job.number()
+            known = (f"struct simt_name_{number} {{ static const char* file() {{ return __FILE__; }} "
+                     f"static const char* text() {{ return \"{name}\"; }} }}; ")
+            return (f"{known}{kind + '*' if element == kind else 'auto*'} {name} = "
+                    f"simt::dynamic_shared<{element}, simt_name_{number}>()")
         number, before, aligned = self.job.number(), "", ""
         if alignment:
             value = next(g for g in alignment.groups() if g is not None).strip()
@@ -521,7 +552,19 @@ class File:
         if scope == "namespace" and "extern" not in words and self.define_at(start) is None:
             first = start + len(code[start:]) - len(code[start:].lstrip())
             managed = any(q[0] == "__managed__" for q in qualifiers)
-            self.edit(first, first, f"SIMT_{'MANAGED' if managed else kind}_GAP ")
+            gap = f"SIMT_{'MANAGED' if managed else kind}_GAP "
+            self.edit(first, first, gap)
+            self.part_declarators(first, at, f"{gap}SIMT_{kind}_VARIABLE")
+
+    def part_declarators(self, first: int, at: int, before: str) -> None:
+        """A declaration of several variables becomes one for each, with a gap before each. `at`: behind the first name."""
+        parts = self.split(first, self.statement_end(at))
+        name = re.search(r"[*&\s]*\b\w+\s*$", self.code[first:at])
+        kind = self.code[first:first + name.start()] if name else "{"
+        if len(parts) > 1 and not re.search(r"[{<(\n]", kind):
+            kind = re.sub(r"\b__(?:device|constant|managed)__\s*", "", kind).strip()
+            for (_, end), (start, _) in zip(parts, parts[1:]):
+                self.edit(end, start, f"; {before} {kind} ")
 
     # ---- The rest ----
 
@@ -618,6 +661,11 @@ class File:
             name = re.match(r"[\w\s:]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[m.end():m.end() + 400]))
             if name:
                 self.job.clusters[name[1]] = m[1]
+        for m in re.finditer(rf"\b__launch_bounds__{PARENS}", self.code):
+            name = re.match(r"[\w\s:*]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[m.end():m.end() + 400]))
+            most = strict.Strict.value_in(self, m[1].split(",")[0]) if name else 0
+            if name and most:
+                self.job.bounds[name[1]] = most
         words = "|".join(sorted({"__shared__"} | self.job.shared))
         if re.search(r"\b__(device|global)__\b", self.code):
             asm = r"\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\("
@@ -635,6 +683,7 @@ class File:
             self.device_variable(m.start())
         for m in re.finditer(rf"(?<![\w.>])({'|'.join(KERNEL_ARGUMENT)})\s*\(", self.code):
             self.kernel_arguments(m[1], m.start())
+        self.dropped()
         self.keep_texts()
         if re.search(r"\b__(device|global)__\b", self.code):
             self.edits += structures.edits(self)
@@ -654,6 +703,7 @@ class Job:
         self.folders, self.copies = folders, copies
         self.shared: Set[str] = set()  # macros that stand for __shared__
         self.clusters: Dict[str, str] = {}  # by kernel: its __cluster_dims__
+        self.bounds: Dict[str, int] = {}  # the threads of its __launch_bounds__
         self.functions: Dict[str, List[strict.Function]] = {}  # of all files read so far
         self.macros: Set[str] = set()
         self.device_macros: Set[str] = set()  # of them, those with __device__ and the like

@@ -75,7 +75,7 @@ function(simt_add_flags)
   target_compile_definitions(simt_flags_instrumented INTERFACE SIMT_INSTRUMENTED=1)
   target_compile_options(simt_flags_instrumented INTERFACE
     -O1 -g -gdwarf-4 -fno-optimize-sibling-calls -fno-strict-aliasing -UNDEBUG -Wno-unknown-pragmas
-    -fsanitize=thread
+    -fsanitize=thread -fsanitize=return
     -U_FORTIFY_SOURCE)  # Ubuntu's g++ defines it, and libc's own inline memset() beside ours would be a second one
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(simt_flags_instrumented INTERFACE
@@ -162,7 +162,8 @@ endfunction()
 
 # simt_add_executable(TARGET [PLAIN] sources...)
 #
-# A program of .cu files, rewritten, and C++ files. Include folders and definitions of TARGET hold for all of them.
+# A program of .cu files, rewritten, and C++ files. Include folders and definitions of TARGET hold for all of them; what
+# its property SIMT_OPTIONS has, for the .cu files.
 function(simt_add_executable target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PLAIN" "" "")
   simt_add_library()
@@ -183,6 +184,7 @@ function(simt_add_executable target)
     simt_object_library(${objects} "${source}" ${plain})
     target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_compile_definitions(${objects} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
+    target_compile_options(${objects} PRIVATE $<TARGET_PROPERTY:${target},SIMT_OPTIONS>)
     list(APPEND sources $<TARGET_OBJECTS:${objects}>)
   endforeach()
   add_executable(${target} ${sources})

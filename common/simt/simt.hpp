@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "access.hpp"
@@ -36,7 +38,12 @@ struct Launch {
   dim3 cluster = {1, 1, 1};      ///< blocks of a cluster
   bool cooperative = false;      ///< all blocks are alive at once; grid_barrier() works
   const void* caller = nullptr;  ///< return address into the function that launches
+  unsigned most_threads = 0;     ///< of a block, by the kernel's __launch_bounds__; 0: it has none
 };
+inline Launch bounded(unsigned most_threads, Launch launch) {
+  launch.most_threads = most_threads;
+  return launch;
+}
 
 /// A kernel with its arguments: call(arguments) runs one CUDA thread.
 struct Body {
@@ -66,9 +73,12 @@ class Unobserved {
   void* before_;
 };
 
-/// The types of a kernel's parameters, where its name alone tells which kernel is meant.
-template <class Tag, class... P>
-std::tuple<P...>* parameters(Tag, void (*)(P...));
+/// The types of a kernel's parameters, where its name alone tells which kernel is meant: of several
+/// functions of one name no F can be told.
+template <class... P>
+std::tuple<P...>* parameters_of(void (*)(P...));
+template <class Tag, class F>
+auto parameters(Tag, F* kernel) -> decltype(parameters_of(kernel));
 #define SIMT_KERNEL_PARAMETERS(...) \
   [](auto simt_t) -> decltype(simt::parameters(simt_t, __VA_ARGS__)) { return {}; }
 
@@ -92,6 +102,17 @@ const void* as_pointer(const T& argument) {
   } else {
     return nullptr;
   }
+}
+
+/// An argument for a parameter that is a reference. The kernel gets the host's variable, as with
+/// nvcc, and may not use it.
+template <class T>
+std::reference_wrapper<T> by_reference(T& argument) {
+  return argument;
+}
+template <class T>
+T by_reference(const T&& argument) {
+  return argument;
 }
 
 /// What `f<<<...>>>(arguments...)` becomes. Arguments are evaluated and converted once, and copied
@@ -151,6 +172,18 @@ SIMT_INLINE T& shared(const void* key) {
 template <class T>
 SIMT_INLINE T* dynamic_shared() {
   return static_cast<T*>(dynamic_shared_memory());
+}
+/// The same where the name is known: nvcc takes one type for it in a file, another one is a
+/// finding.
+struct SharedName {
+  const char *file, *name;
+  const std::type_info* type;  ///< of a pointer to it
+};
+void* dynamic_shared_memory(const SharedName* name) __attribute__((const));
+template <class T, class Name>
+SIMT_INLINE T* dynamic_shared() {
+  static const SharedName name = {Name::file(), Name::text(), &typeid(T*)};
+  return static_cast<T*>(dynamic_shared_memory(&name));
 }
 
 /// The same at namespace scope: an object that converts to the running block's pointer.
@@ -222,11 +255,14 @@ bool in_kernel();
 
 // ---- Structures, see structures.py ----
 
+/// Of larger structures nothing is kept: no copy of one is told from a copy of its parts.
+constexpr std::size_t largest_type = 256;
+
 template <class T>
 void know_type() {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
-  if constexpr (std::is_trivially_copyable_v<T>) {
+  if constexpr (std::is_trivially_copyable_v<T> && sizeof(T) <= largest_type) {
     alignas(T) unsigned char bytes[sizeof(T)];
     std::memset(bytes, 0xFF, sizeof bytes);
     __builtin_clear_padding(reinterpret_cast<T*>(bytes));
@@ -248,6 +284,8 @@ void know_template() {
 void before_atomic(const volatile void* address, std::size_t size, Access kind, Order order,
                    const void* pc, bool loop = false);
 void after_atomic(const volatile void* address, Access kind, Order order);
+/// Before a compare-and-swap: a plain load just before, of the same word, is no more than a guess.
+void will_compare(const volatile void* address);
 
 template <class T>
 using Bits = std::conditional_t<

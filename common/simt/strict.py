@@ -35,6 +35,27 @@ HOST_CALLS = {
     **dict.fromkeys(["cudaMemcpy", "cudaMemset", "cudaMallocManaged", "cudaMallocHost", "cudaHostAlloc",
                      "cudaDeviceSetLimit", "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol", "cudaEventCreate",
                      "cudaEventElapsedTime"], "call it on the host")}
+# Functions of the host's libraries that device code does not have, and what it has.
+NO_DEVICE_CODE = {
+    **dict.fromkeys(["rand", "srand", "random", "drand48"], "use cuRAND, or a hash of the thread's number"),
+    **dict.fromkeys(["time", "gettimeofday", "clock_gettime", "omp_get_wtime"], "use clock64()"),
+    **dict.fromkeys(["exit", "abort", "_exit", "quick_exit"], "return, or use __trap()"),
+    **dict.fromkeys(["fprintf", "sprintf", "snprintf", "puts", "putchar", "fputs", "fopen", "fwrite", "fread", "fclose",
+                     "fflush", "perror"], "use printf()"),
+    **dict.fromkeys(["getenv", "system", "usleep", "sleep", "qsort", "bsearch", "calloc", "realloc", "atoi", "atof",
+                     "strtol", "strlen", "strcmp", "strncmp", "strcpy", "strncpy", "strcat", "scanf", "getchar"],
+                    "call it on the host, and pass the kernel what it gave")}
+# Of std::, what nvcc takes in device code: the functions of <cmath>, and these. <cuda/std/...> has many others.
+STD_ON_DEVICE = set("move forward abs labs llabs fabs fabsf fmod remainder fma fmax fmin fdim exp exp2 expm1 log log10 log2 "
+                    "log1p pow sqrt cbrt hypot sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc "
+                    "tgamma lgamma ceil floor trunc round lround llround nearbyint rint lrint llrint frexp ldexp modf "
+                    "scalbn scalbln ilogb logb nextafter copysign isfinite isinf isnan isnormal signbit isgreater "
+                    "isgreaterequal isless islessequal islessgreater isunordered fpclassify printf malloc free memcpy "
+                    "memmove memset clock declval addressof".split())
+STD_OBJECTS = r"(?<![\w:])std\s*::\s*(cout|cerr|clog|cin|endl)\b"
+STD_TYPES = (r"(?<![\w:])std\s*::\s*(vector|string|list|deque|map|set|multimap|multiset|unordered_map|unordered_set|queue|stack|"
+             r"priority_queue|function|unique_ptr|shared_ptr|ostringstream|stringstream|mutex|thread|mt19937|random_device)"
+             r"\b(?=[^;(){}]*[\w>]\s*[;=({])")
 LIMIT = 48 * 1024
 BYTES = {"bool": 1, "char": 1, "unsigned char": 1, "signed char": 1, "short": 2, "unsigned short": 2, "int": 4,
          "unsigned": 4, "unsigned int": 4, "float": 4, "long": 8, "unsigned long": 8, "long long": 8,
@@ -60,6 +81,7 @@ class Function(NamedTuple):
     template: bool
     known: bool  # no macro and no #if can change what it is
     parameters: Tuple[int, int]  # fewest and most arguments; most is -1 for any number
+    references: Tuple[int, ...]  # which of them are
     head: int
     body: Tuple[int, int]  # (0, 0): a declaration
 
@@ -114,6 +136,12 @@ def api() -> str:
 
 
 @lru_cache(maxsize=None)
+def called_in_api() -> Set[str]:
+    """What every header of CUDA that the backend has calls or declares as a function."""
+    return set(re.findall(r"\b(\w+)\(", "\n".join(p.read_text() for p in HERE.rglob("*") if p.is_file())))
+
+
+@lru_cache(maxsize=None)
 def of_cuda(name: str) -> bool:
     """Whether CUDA's headers declare a function of this name, perhaps by a macro."""
     declared = rf"(?<!\breturn)[\w*&>]\s+[*&]*{name}\s*\(|\b[A-Z_]+\([^()\n]*\b{name}\b"
@@ -122,8 +150,8 @@ def of_cuda(name: str) -> bool:
 
 def as_they_are(found: List[Function], given: int) -> bool:
     """Whether the kernel of a launch has more parameters than arguments (defaults), or any number of them."""
-    return bool(found) and all(f.kernel and f.parameters[0] <= given and not 0 <= f.parameters[1] <= given
-                               for f in found)
+    return any(f.parameters[0] <= given for f in found) and all(
+        f.kernel and not 0 <= f.parameters[1] <= given for f in found)
 
 
 class Strict:
@@ -203,8 +231,10 @@ class Strict:
         known = bool(words) and not any(w in self.job.macros or re.fullmatch(r"[A-Z][A-Z0-9_]{2,}", w) for w in words)
         known = known and not any(a <= at < b for a, b in self.guarded)
         member = member or m[1].rstrip().endswith(("::", "~")) or bool(words & {"friend", "using", "typedef"})
+        references = tuple(k for k, (a, b) in enumerate(self.file.split(at + 1, self.file.close(at) - 1))
+                           if re.search(r"(?<!&)&\s*\w*\s*$", self.flat[a:b].split("=")[0]))
         return Function(m[2], self.file.path, self.line(at), words, scope, member, template, known,
-                        self.parameters(at), head[0] + start, body)
+                        self.parameters(at), references, head[0] + start, body)
 
     def parameters(self, at: int) -> Tuple[int, int]:
         parts = [self.flat[a:b].strip() for a, b in self.file.split(at + 1, self.file.close(at) - 1)]
@@ -283,6 +313,9 @@ class Strict:
             if self.sure(launch.at) and re.fullmatch(r"[\w\s:]+", re.sub(r"<.*>", "", launch.kernel)):
                 self.launch(launch)
         for caller in self.own:
+            if caller.kernel and caller.known and caller.words & {"int", "float", "double", "bool", "char", "unsigned"}:
+                self.refuse(f"kernel '{caller.name}' returns a value, and nobody could take it; write void, and give it a "
+                            "pointer for the result", caller.head)
             if caller.body[1] and caller.known:
                 self.body(caller)
 
@@ -346,6 +379,8 @@ class Strict:
                             "__device__ before it", at)
             if on_device and name in HOST_CALLS and not self.job.functions.get(name):
                 self.refuse(f"'{name}' is a host function, called in device code; {HOST_CALLS[name]}", at)
+            if on_device:
+                self.of_the_host(qualifier, name, at, caller)
             found = self.meant(name, qualifier, caller)
             if not found:
                 continue
@@ -360,8 +395,57 @@ class Strict:
                                               for f in found):
                 self.refuse(f"'{name}' is a __device__ function, called in host code; call it in a kernel, or write "
                             f"__host__ __device__ before it in line {found[0].line}", at)
+        if on_device:
+            self.objects_of_the_host(caller)
         if caller.kernel and not caller.template:
             self.static_shared(caller)
+
+    def of_the_host(self, qualifier: str, name: str, at: int, caller: Function) -> None:
+        """Functions of the standard library in device code."""
+        own = self.job.functions.get(name) or name in self.job.macros or self.shadowed(name, caller)
+        before = self.flat[max(0, at - 60):at].rstrip()
+        if own or self.job.missing or re.search(r"::\s*std\s*::$", before) or (not qualifier and before.endswith("::")):
+            return
+        spelled = "std::" * (qualifier == "std") + name
+        if qualifier == "std" and name[0].islower() and name not in STD_ON_DEVICE and not self.a_type(name):
+            instead = {"max": "max()", "min": "min()", "swap": "a third variable"}.get(name, "")
+            self.refuse(f"'{spelled}' is a function for the host, called in device code; " + (
+                f"use {instead}" if instead else NO_DEVICE_CODE.get(name, "write it, or look into <cuda/std/...>")), at)
+        if qualifier in ("", "std") and name in NO_DEVICE_CODE:
+            self.refuse(f"'{spelled}' is a function for the host, called in device code; {NO_DEVICE_CODE[name]}", at)
+
+    @staticmethod
+    def a_type(name: str) -> bool:
+        """Whether std::name(...) may make a value, as size_t(3) does."""
+        return name.endswith("_t") or name in ("byte", "pair", "tuple", "array", "complex", "less", "greater", "plus",
+                                               "multiplies", "minus", "numeric_limits", "initializer_list", "integral_constant")
+
+    def objects_of_the_host(self, caller: Function) -> None:
+        """Streams, containers, methods without __device__ and arrays of the host in device code."""
+        text = self.flat[slice(*caller.body)]
+        for pattern, instead in ((STD_OBJECTS, "use printf()"), (STD_TYPES, "use arrays, and pass pointers to the kernel")):
+            for m in re.finditer(pattern, text):
+                if self.sure(caller.body[0] + m.start()):
+                    self.refuse(f"'std::{m[1]}' is for the host, used in device code; {instead}", caller.body[0] + m.start())
+        for m in re.finditer(r"(?:\.|->)\s*(\w+)\s*\(", text):
+            found, at = self.job.functions.get(m[1], []), caller.body[0] + m.start(1)
+            if found and all(f.member and f.known and not f.template and f.body[1] and not f.words & {
+                    "__device__", "__global__", "constexpr", "consteval", "friend"} for f in found) and (
+                        self.sure(at) and not self.job.missing and m[1] not in called_in_api() | self.job.macros):
+                self.refuse(f"'{m[1]}' is a method for the host, called in device code; write __device__ before it in "
+                            f"line {found[0].line}", at)
+        for m in re.finditer(r"\b(?:const|constexpr)\s+[\w:]+(?:\s+[\w:]+)?\s+(\w+)\s*(?:\[[^\]]*\]\s*)+=\s*\{", self.flat):
+            before = self.flat[max(0, m.start() - 60):m.start()]
+            before = before[max(before.rfind(c) for c in ";{}") + 1:]
+            if self.file.scope(m.start()) != "namespace" or "__" in before or self.shadowed(m[1], caller) or (
+                    m[1] in self.job.macros or any(a <= m.start() < b for a, b in self.conditional)):
+                continue
+            for use in re.finditer(rf"(?<![\w.>:]){m[1]}\s*\[", text):
+                at = caller.body[0] + use.start()
+                statement = text[max(text.rfind(c, 0, use.start()) for c in ";{}") + 1:use.start()]
+                if self.sure(at) and not re.search(r"constexpr|static_assert|sizeof|<\s*$", statement):
+                    self.refuse(f"'{m[1]}' is an array of the host, used in device code; write __constant__ in place of "
+                                f"const in line {self.line(m.start())}", at)
 
     def static_shared(self, kernel: Function) -> None:
         """Adds up the arrays whose sizes are plain; so the sum is never more than what nvcc sees."""
@@ -382,10 +466,14 @@ class Strict:
                         "the arrays smaller, or use extern __shared__", last)
 
     def value(self, text: str) -> int:
+        return self.value_in(self.file, text)
+
+    @staticmethod
+    def value_in(file: "File", text: str) -> int:
         """Of a size made of numbers and constants of this file; 0 if that is not plain."""
-        names: Dict[str, str] = {d.name: self.file.code[d.start:d.end] for d in self.file.defines if not d.parameters}
+        names: Dict[str, str] = {d.name: file.code[d.start:d.end] for d in file.defines if not d.parameters}
         names.update(re.findall(r"\b(?:constexpr|const)\s+(?:int|unsigned|size_t|std::size_t)\s+(\w+)\s*=\s*([^;,]+);",
-                                self.flat))
+                                file.flat))
         for _ in range(4):
             text = re.sub(r"\b[A-Za-z_]\w*\b", lambda m: f"({names.get(m[0], m[0])})", text)
         if not re.fullmatch(r"[\d\s()+*-]+", text):

@@ -51,9 +51,19 @@ int bytes_of(CUtensorMapDataType type) {
 
 bool is_whole_number(CUtensorMapDataType type) { return type <= CU_TENSOR_MAP_DATA_TYPE_INT64; }
 
-[[noreturn]] void refuse(const char* kind, const std::string& text, ProgramCounter pc, int error) {
+/// `text`: a literal, or a function that makes it: a std::string made before Unobserved would be
+/// accesses of the running thread.
+template <class Text>
+[[noreturn]] void refuse(const char* kind, Text text, ProgramCounter pc, int error) {
+  const Unobserved unobserved;
   Grid& grid = *current_thread->block->grid;
-  find(kind, grid, name_of(*current_thread) + " at " + source_line(pc).text() + ": " + text, pc, 0);
+  std::string what;
+  if constexpr (std::is_invocable_v<Text>) {
+    what = text();
+  } else {
+    what = text;
+  }
+  find(kind, grid, name_of(*current_thread) + " at " + source_line(pc).text() + ": " + what, pc, 0);
   abandon(grid, error);
 }
 
@@ -83,7 +93,10 @@ void check_rank(const Map& m, int rank, ProgramCounter pc) {
   if (m.rank == rank) return;
   refuse(
       "tensor map",
-      std::to_string(rank) + " coordinates for a tensor map of " + std::to_string(m.rank) + " axes",
+      [&] {
+        return std::to_string(rank) + " coordinates for a tensor map of " + std::to_string(m.rank) +
+               " axes";
+      },
       pc, error_illegal_instruction);
 }
 
@@ -175,18 +188,24 @@ std::vector<TensorPiece> tensor_pieces(const void* map, const std::int32_t* coor
   const Map m = map_at(map, site);
   check_rank(m, rank, site);
   if (coordinates[0] * std::int64_t{m.element} % 16 != 0) {
-    refuse("tensor map",
-           "the box begins at element " + std::to_string(coordinates[0]) +
-               " of axis 0: a multiple of 16 bytes, " + std::to_string(16 / m.element) +
-               " elements",
-           site, error_illegal_instruction);
+    refuse(
+        "tensor map",
+        [&] {
+          return "the box begins at element " + std::to_string(coordinates[0]) +
+                 " of axis 0: a multiple of 16 bytes, " + std::to_string(16 / m.element) +
+                 " elements";
+        },
+        site, error_illegal_instruction);
   }
   for (int a = 0; store && a < rank; ++a) {
     if (coordinates[a] < 0) {
-      refuse("tensor map",
-             "stores a box that begins at " + std::to_string(coordinates[a]) + " of axis " +
-                 std::to_string(a) + ": it may reach beyond the end, not begin before the start",
-             site, error_illegal_instruction);
+      refuse(
+          "tensor map",
+          [&] {
+            return "stores a box that begins at " + std::to_string(coordinates[a]) + " of axis " +
+                   std::to_string(a) + ": it may reach beyond the end, not begin before the start";
+          },
+          site, error_illegal_instruction);
     }
   }
   std::int64_t count[most_axes] = {m.box[0], 1, 1, 1, 1};  // axis 0 has no stride of its own

@@ -78,7 +78,11 @@ class Array {
               cudaSuccess);
     return result;
   }
-  T first() const { return host().at(0); }
+  T first() const {
+    T value;
+    EXPECT_EQ(cudaMemcpy(&value, data_, sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    return value;
+  }
 
  private:
   T* data_ = nullptr;

@@ -1,4 +1,4 @@
-"""A .cu file from anywhere: build it alone, run it, and sum up what the CPU backend found."""
+"""A .cu file from anywhere, alone or with others: build it, run it, and sum up what the CPU backend found."""
 
 from __future__ import annotations
 
@@ -23,10 +23,28 @@ REMEMBERED = 20  # files that stay built at a time
 FOUND = 66       # exit code of a program in which the CPU backend found something
 KINDS = ("race", "bounds", "misaligned", "host memory", "lifetime", "uninitialised", "barrier",
          "mask", "deadlock", "spin", "stack", "division", "launch", "assert", "trap", "unchecked",
-         "host access", "order")
+         "host access", "order", "unwritten")
+SHOWN_ONLY = ("order", "unwritten")  # they change no exit code
+SUFFIXES = (".cu", ".cpp", ".cc", ".cxx")
+NVIDIA_HELPERS = "NVIDIA/cuda-samples has it in the folder Common: clone it, and name that folder with -I"
 NEED_A_CHAPTER = {"exercise": "exercise", "hint": "hint", "solution": "solution", "demo": "demo",
                   "program": "program", "mutant": "break", "record": "record", "stamp": "stamp",
                   "label": "label"}
+
+
+class Flags(NamedTuple):
+    """What a compiler has to be told about a program."""
+
+    include: Sequence[Path] = ()  # folders of headers; absolute
+    define: Sequence[str] = ()    # NAME or NAME=VALUE
+    std: str = ""                 # 20; empty: 17
+    openmp: bool = False
+
+    def options(self, of_nvcc: bool = False) -> List[str]:
+        """The same as options of nvcc or of the host compiler."""
+        openmp = ["-Xcompiler", "-fopenmp"] if of_nvcc else ["-fopenmp"]
+        return [*(f"-I{folder}" for folder in self.include), *(f"-D{text}" for text in self.define),
+                *([f"-std=c++{self.std}"] if self.std or of_nvcc else []), *(openmp if self.openmp else [])]
 
 
 class Source(NamedTuple):
@@ -34,6 +52,8 @@ class Source(NamedTuple):
 
     typed: str   # as on the command line
     path: Path   # absolute
+    more: Sequence[Path] = ()  # other files of the program; absolute
+    flags: Flags = Flags()
 
     @property
     def name(self) -> str:
@@ -43,7 +63,8 @@ class Source(NamedTuple):
     @property
     def target(self) -> str:
         """Another one for a file of the same name in another folder."""
-        return f"file_{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:8]}"
+        what = "\n".join([str(self.path), *map(str, self.more), *self.flags.options()])
+        return f"file_{hashlib.sha256(os.fsencode(what)).hexdigest()[:8]}"
 
 
 def looks_like_file(name: str) -> bool:
@@ -63,17 +84,27 @@ def asked(options: argparse.Namespace) -> Optional[Source]:
             if getattr(options, name) and options.chapters:
                 raise Problem(f"for a chapter --{name} stands after --: chapters/run "
                               f"{options.chapters[0]} -- --{name}", 2)
+        for name, option in {"include": "-I", "define": "-D", "std": "--std"}.items():
+            if getattr(options, name):
+                raise Problem(f"{option} is for files of your own; a chapter's CMakeLists.txt says how it is compiled", 2)
         return None
-    source = Source(named[0], Path(os.path.abspath(named[0])))
-    if source.path.is_dir():
-        raise Problem(f"{source.typed} is a folder: name one .cu file, or a chapter", 2)
-    if source.path.suffix != ".cu":
-        raise Problem(f"{source.typed} is not a .cu file", 2)
-    if not source.path.is_file():
-        raise Problem(f"{source.typed}: no such file", 2)
-    if len(options.chapters) > 1:
-        raise Problem(f"{source.typed}: one file at a time; its program's arguments stand after --",
-                      2)
+    for name in options.chapters:
+        path = Path(name)
+        if path.is_dir():
+            raise Problem(f"{name} is a folder: name .cu files, or a chapter", 2)
+        if name not in named:
+            raise Problem(f"{named[0]}: beside a file stand other files; its program's arguments stand after --", 2)
+        if path.suffix not in SUFFIXES:
+            raise Problem(f"{name} is no source file ({', '.join(SUFFIXES)})", 2)
+        if not path.is_file():
+            raise Problem(f"{name}: no such file", 2)
+        if options.chapters.count(name) > 1:
+            raise Problem(f"{name} is named twice", 2)
+    first = next((name for name in named if name.endswith(".cu")), "")
+    if not first:
+        raise Problem(f"{named[0]} is not a .cu file, and none stands beside it", 2)
+    source = Source(first, Path(os.path.abspath(first)),
+                    [Path(os.path.abspath(name)) for name in named if name != first], flags_of(options, named))
     for name, option in NEED_A_CHAPTER.items():
         if getattr(options, name) not in (None, False):
             raise Problem(f"--{option} is for chapters, not for a file such as {source.typed}", 2)
@@ -83,6 +114,23 @@ def asked(options: argparse.Namespace) -> Optional[Source]:
                 raise Problem(f"--{name} {does} on the CPU backend: leave out --backend cuda, "
                               "--arch and --build-only", 2)
     return source
+
+
+def flags_of(options: argparse.Namespace, files: Sequence[str]) -> Flags:
+    """-I, -D and --std; and OpenMP, where a file uses it."""
+    for folder in options.include:
+        if not Path(folder).is_dir():
+            raise Problem(f"-I {folder}: no such folder", 2)
+    for text in options.define:
+        if not re.fullmatch(r"[A-Za-z_]\w*(=.*)?", text):
+            raise Problem(f"-D {text}: write NAME or NAME=VALUE", 2)
+    std = re.fullmatch(r"(?:c\+\+)?(11|14|17|20|23)?", options.std)
+    if not std:
+        raise Problem(f"--std {options.std}: use 14, 17 or 20", 2)
+    texts = [Path(name).read_text(encoding="utf-8", errors="replace") for name in files]
+    openmp = any(re.search(r"^\s*#\s*(?:pragma\s+omp\b|include\s*<omp\.h>)", text, re.MULTILINE) for text in texts)
+    return Flags([Path(os.path.abspath(folder)) for folder in options.include], options.define,
+                 std.group(1) or "", openmp)
 
 
 def choose(options: argparse.Namespace) -> Choice:
@@ -99,20 +147,34 @@ def choose(options: argparse.Namespace) -> Choice:
     return build.on_cpu("no nvcc")
 
 
-def plain_path(source: Source, folder: Path) -> Path:
-    """The file, or a link to it where its path has characters that CMake cannot take."""
-    if not re.search(r"[^\w./+@-]", str(source.path)):
-        return source.path
-    link = folder / "links" / source.target / f"{source.name}.cu"
+def plain_path(source: Source, folder: Path, path: Optional[Path] = None) -> Path:
+    """The file, or another of its program's, or a link to it where its path has characters that CMake cannot take."""
+    path = path or source.path
+    if not re.search(r"[^\w./+@-]", str(path)):
+        return path
+    link = folder / "links" / source.target / re.sub(r"[^\w.-]", "_", path.name)
     link.parent.mkdir(parents=True, exist_ok=True)
     if not link.is_symlink():
-        link.symlink_to(source.path)
+        link.symlink_to(path)
     return link
+
+
+def write_more(source: Source, folder: Path) -> None:
+    """Beside the list: a program's other files, and what the compiler is told, a line each."""
+    flags = source.flags
+    lines = [*(f"source {plain_path(source, folder, path)}" for path in source.more),
+             *(f"include {path}" for path in flags.include), *(f"define {text}" for text in flags.define),
+             *([f"standard {flags.std}"] if flags.std else []), *(["option -fopenmp"] if flags.openmp else [])]
+    file, text = folder / "more" / f"{source.target}.txt", "".join(f"{line}\n" for line in lines)
+    if text and (not file.exists() or file.read_text(encoding="utf-8") != text):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
 
 
 def remember(source: Source, folder: Path) -> None:
     """Put the file into the list of those that the CMake project builds."""
     folder.mkdir(parents=True, exist_ok=True)
+    write_more(source, folder)
     file = folder / "files.txt"
     line = f"{source.target} {source.name} {plain_path(source, folder)}"
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
@@ -147,12 +209,16 @@ def gencode(arch: str) -> List[str]:
     return options
 
 
+NEEDS_RDC = "requires separate compilation mode|Unresolved extern function|Undefined reference to"  # of device code
+
+
 def build_for_gpu(source: Source, choice: Choice) -> Path:
     """One call of nvcc; another one if it says that kernels which launch kernels need its option."""
     folder = BUILD / "files-cuda" / source.target
     program, log = folder / source.name, folder / "nvcc.log"
-    first = [machine.probe_nvcc().where, "-O3", "-std=c++17", "-lineinfo"]
-    last = [*gencode(choice.arch), source.typed, "-o", str(program)]
+    flags = source.flags._replace(std=source.flags.std or "17").options(of_nvcc=True)
+    first = [machine.probe_nvcc().where, "-O3", *flags, "-lineinfo"]
+    last = [*gencode(choice.arch), source.typed, *map(str, source.more), "-o", str(program)]
     for option in ([], ["-rdc=true"]):
         command = [*first, *option, *last]
         say(f"$ {' '.join(map(shlex.quote, ['nvcc', *command[1:-1], shown(program)]))}")
@@ -161,7 +227,7 @@ def build_for_gpu(source: Source, choice: Choice) -> Path:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True, errors="replace", check=False)
             log.write_text(done.stdout, encoding="utf-8")
-        if not done.returncode or "requires separate compilation mode" not in done.stdout:
+        if not done.returncode or not re.search(NEEDS_RDC, done.stdout):
             break
     if done.returncode:
         build.stop_if_full(done.stdout)
@@ -185,13 +251,34 @@ def show_compiler(source: Source, text: str, log: Path, ok: bool) -> None:
                  if built_with_make else [line for line in lines if "warning" in line])
     elif re.search("undefined reference to .main'|undefined symbol: _?main", text):
         raise Problem(f"{source.typed} has no main(){belongs_to(source)}")
-    if not ok and not any("warning" not in line for line in lines):
-        lines = build.first_errors(text) + lines
+    if not ok and not any(re.search("error|undefined reference", line) for line in lines):
+        lines = list(dict.fromkeys(build.first_errors(text) + lines))
     shown_lines = lines[:12] + ([f"... and {len(lines) - 12} more"] if len(lines) > 12 else [])
     if shown_lines:
         say("\n".join(shown_lines))
     if not ok:
+        advice = hint(source, text)
+        if advice:
+            say(f"hint: {advice}")
         raise Problem(f"{source.typed} did not build; the compiler's whole text: {shown(log)}")
+
+
+def hint(source: Source, text: str) -> str:
+    """What may be missing on the command line."""
+    header = re.search(r"error: ([\w./+-]+): No such file|could not open source file \"([\w./+-]+)\"", text)
+    if header:
+        name = header.group(1) or header.group(2)
+        if re.match(r"(helper|exception|nvrtc_helper|rendercheck)_?\w*\.h$", name):
+            return f"{name}: {NVIDIA_HELPERS}"
+        return f"in which folder is {name}? chapters/run {shlex.quote(source.typed)} -I FOLDER"
+    if re.search(r"(?i)undefined reference to", text):
+        return ("is what is missing in another file? Name them all: chapters/run " +
+                " ".join([source.typed, *(path.name for path in source.more), "OTHER.cu"]))
+    newer = re.search(r"only available (?:from|with) .*?(?:C\+\+|c\+\+|-std=\D*)(20|23|2a)|#include <(concepts|span|ranges|format|numbers|bit)>",
+                      text + source.path.read_text(encoding="utf-8", errors="replace"))
+    if newer and not source.flags.std:
+        return f"C++20? chapters/run {shlex.quote(source.typed)} --std 20"
+    return ""
 
 
 def belongs_to(source: Source) -> str:
@@ -205,6 +292,10 @@ def belongs_to(source: Source) -> str:
             else:
                 how = f"-- --only {source.path.stem}"
             return f"; it is part of a chapter: chapters/run {chapter.number} {how}"
+    text = source.path.read_text(encoding="utf-8", errors="replace")
+    if re.search(r"\bsolve\s*\(", text):
+        return (f": solve() is called by the site that it is for. Here a second file calls it: chapters/run "
+                f"{source.typed} main.cu")
     return ": a program needs one"
 
 
@@ -215,12 +306,16 @@ class Findings:
         self.strict = strict             # findings about order count, too
         self.texts: Dict[str, int] = {}  # 'race at first.cu:7 and first.cu:8', how often
         self.held: List[str] = []        # the table of --model, for the end
+        self.left_out: List[str] = []    # what the backend does not have
 
     def take(self, line: str) -> None:
         found = re.match(rf"simt: ({'|'.join(KINDS)}): (.*)", line)
         if found:
             text = " at ".join(filter(None, [found.group(1), places(found.group(2))]))
             self.texts[text] = self.texts.get(text, 0) + 1
+        missing = re.match(r"simt: (\w+): (.* need a GPU)$", line)
+        if missing:
+            self.left_out.append(missing.group(2))
         if re.match(r"simt: \d+ finding\(s\)(; exit code| about order)", line):
             return  # the last line says more
         if self.held or re.search(r": \d+ launch(es)?, \d+ blocks?, ", line):
@@ -236,14 +331,17 @@ class Findings:
 
     def fail(self) -> bool:
         """Is there one that changes the exit code?"""
-        return any(self.strict or not text.startswith("order") for text in self.texts)
+        return any(self.strict or not text.startswith(SHOWN_ONLY) for text in self.texts)
 
-    def summary(self) -> str:
+    def summary(self, code: int = 0) -> str:
         """'2 findings: race at first.cu:12, bounds at first.cu:20'"""
         number = sum(self.texts.values())
+        if not number and os.environ.get("SIMT_CHECK") == "0":
+            return "Not checked: SIMT_CHECK is 0."
+        if not number and self.left_out:
+            return f"No findings, but not all of it ran: {self.left_out[0]}."
         if not number:
-            return "Not checked: SIMT_CHECK is 0." if os.environ.get("SIMT_CHECK") == "0" else (
-                "No findings.")
+            return "No findings." if 0 <= code < 128 else "No findings before it ended."
         listed = [text + (f" ({count} times)" if count > 1 else "")
                   for text, count in self.texts.items()]
         more = [f"{len(listed) - 6} more"] if len(listed) > 6 else []
@@ -291,7 +389,7 @@ def run_on_cpu(command: Sequence[str], options: argparse.Namespace,
         if drawing:
             drawing.finish()
     finally:
-        say(findings.summary())
+        say(findings.summary(code))
     return FOUND if findings.fail() else code
 
 

@@ -54,13 +54,13 @@ SIMT = (r"access|acquire|release|active_lanes|(before|after)_atomic|async_\w+|bl
         r"live_lanes|map_shared|match_(all|any)|mbarrier_\w+|observe_range|occupancy|poll|yield|"
         r"prepare_launch|proxy_fence|read_by_proxy|reduce_\w+|shared_\w+|shuffle_\w+|symbol_address|"
         r"(set|take)_last_error|sticky_error|largest_block|set_kernel_attribute|tensor_\w+|thread_rank|Unobserved::~?Unobserved|"
-        r"vote_\w+|warp_call|error_in_kernel|set_error_in_kernel|device_\w+|not_in_kernels")
+        r"vote_\w+|warp_call|will_compare|operator,|error_in_kernel|set_error_in_kernel|device_\w+|not_in_kernels")
 # What an object may ask of others: the backend, CUDA, mathematics, what compilers put in.
 CALLS = re.compile(
-    rf"^(simt_\w+|simt::({SIMT})|__simt_\w+|__tsan_\w+|__sanitizer_\w+|cu[A-Z]\w*|cuda\w*|__cuda\w*|"
+    rf"^(simt_\w+|simt::({SIMT})|__simt_\w+|__tsan_\w+|__sanitizer_\w+|__ubsan_handle_missing_return|cu[A-Z]\w*|cuda\w*|__cuda\w*|"
     r"cuda\w*::.*|blockIdx|threadIdx|blockDim|gridDim|warpSize|_Unwind_Resume|__gxx_personality_v0|"
     r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__cxa_\w+|__dso_handle|atexit|mem(set|cpy|move|cmp|chr)|"
-    r"s?n?printf|puts|putchar|fflush|clock(64)?|__(popcount|parity|c[lt]z)[dst]i2|__assert_fail|__trap|exit|abort|operator (new|delete).*|s?rand|l?l?abs|"
+    r"s?n?printf|__s?n?printf_chk|puts|putchar|fflush|clock(64)?|__(popcount|parity|c[lt]z)[dst]i2|__assert_fail|__trap|exit|abort|operator (new|delete).*|s?rand|l?l?abs|"
     r"str(n?cmp|n?len|n?cpy|n?cat|r?chr|str)|(cub|thrust|cooperative_groups|std|__gnu_cxx)::.*|"
     r"(vtable|typeinfo|VTT) .*|"
     r"a?(sin|cos|tan)h?f?|(a?tan2|sqrt|cbrt|exp2?|expm1|log2?|log10|log1p|pow|fabs?|floor|ceil|"
@@ -238,7 +238,7 @@ def refused_names(names: str, given: Sequence[str] = ()) -> Optional[str]:
     linked = re.search(r" U __cudaRegisterLinkedBinary(_\w+)$", names, re.M)  # kernels by kernels
     wrapper = f"__fatbinwrap{linked.group(1)}" if linked else None
     ours = tuple(f"{name}::" for name in given)
-    if re.search(r" [UT] std::ios_base::Init::", names):
+    if re.search(r" [UT] std::(ios_base::Init::|(cout|cerr|clog|cin)$)", names, re.M):  # g++ before 13, and later
         return "it includes <iostream>, which runs code before main(): use printf()"
     for line in names.splitlines():
         kind, name = line[17:18], line[19:]

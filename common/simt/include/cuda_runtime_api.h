@@ -161,6 +161,11 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 // ---- Behind the templates ----
 
 namespace simt {
+/// Behind a call that is a statement of its own, `call(), simt::drop()`: nobody looks at its code.
+/// A function of such a name that returns something else, or nothing, is the user's.
+struct Dropped {};
+SIMT_INLINE Dropped drop() { return {}; }
+void operator,(cudaError_t error, Dropped);
 
 cudaError_t copy_symbol(void* to, const void* from, std::size_t bytes, const void* symbol,
                         std::size_t symbol_bytes, std::size_t offset, cudaMemcpyKind kind);

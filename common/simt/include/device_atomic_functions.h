@@ -24,6 +24,7 @@
   }
 #define SIMT_ATOMIC_CAS(T, form)                                                      \
   SIMT_INLINE T form(T* p, T compare, T v) {                                          \
+    simt::will_compare(p);                                                            \
     return simt::atomic_update(                                                       \
         p, [compare, v](const T& old) SIMT_STEP { return old == compare ? v : old; }, \
         simt::Order::relaxed, true);                                                  \

@@ -2,6 +2,7 @@
 /// \file
 /// Types and constants of the CUDA runtime, with CUDA's values.
 
+#define __DRIVER_TYPES_H__  // by which other headers know it
 #include <cstddef>
 
 #include "host_defines.h"

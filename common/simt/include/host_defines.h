@@ -61,12 +61,14 @@
 #define SIMT_TYPE_NAMED(know, number) \
   __attribute__((used, section("simt_types"))) static void (*simt_type_##number)() = know;
 
-/// Before each of them, 256 bytes that nobody may touch.
+/// Before each of them, what nobody may touch: 256 bytes that begin where the variable before ends,
+/// and 64 that end where this one begins.
 #define SIMT_GAP(section, text) \
-  SIMT_GAP_OF(SIMT_IN_SECTION(section) __attribute__((used, aligned(64))), __COUNTER__, text)
+  SIMT_GAP_OF(SIMT_IN_SECTION(section) __attribute__((used)), __COUNTER__, text)
 #define SIMT_GAP_OF(attributes, number, text) SIMT_GAP_NAMED(attributes, number, text)
-#define SIMT_GAP_NAMED(attributes, number, text) \
-  static attributes char simt_gap_##number[256] = text;
+#define SIMT_GAP_NAMED(attributes, number, text)                                    \
+  static attributes __attribute__((aligned(1))) char simt_gap_##number[256] = text; \
+  static attributes __attribute__((aligned(64))) char simt_gap_end_##number[64] = {};
 #define SIMT_DEVICE_GAP SIMT_GAP("simt_device", SIMT_GAP_TEXT)
 #define SIMT_MANAGED_GAP SIMT_GAP("simt_device", SIMT_MANAGED_GAP_TEXT)
 #define SIMT_CONSTANT_GAP SIMT_GAP("simt_constant", SIMT_GAP_TEXT)

@@ -1,0 +1,351 @@
+"""Small programs of people who learn CUDA: each gets the verdict that is right, with the real CPU backend.
+
+What nvcc refuses is in test_strict.py.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import NamedTuple, Tuple
+
+ROOT = Path(__file__).resolve().parents[2]
+FOUND = 66
+
+
+class Program(NamedTuple):
+    name: str
+    source: str
+    says: Tuple[str, ...]  # patterns, in any order
+    code: int = 0
+
+
+BESIDE = r"beside a __{}__ variable: an index outside of it"
+PROGRAMS = [
+    # ---- Right programs ----
+    Program("a structure of 32 MiB", r"""#include <cstdio>
+        #include <cstdlib>
+        struct Samples { float at[8 << 20]; };
+        __global__ void set(Samples* s) { s->at[8000000 + threadIdx.x] = threadIdx.x; }
+        int main() {
+          Samples* d;
+          float last;
+          cudaMalloc(&d, sizeof(Samples));
+          set<<<1, 8>>>(d);
+          cudaMemcpy(&last, &d->at[8000007], sizeof(last), cudaMemcpyDeviceToHost);
+          std::printf("%g\n", last);
+        }""", (r"^7$", "^No findings")),
+    Program("a failed copy that the program looks at", r"""#include <cstdio>
+        int main() {
+          int h = 0;
+          int* d;
+          if (cudaMalloc(&d, 4) != cudaSuccess) return 1;
+          const cudaError_t wrong = cudaMemcpy(&h, d, 4, cudaMemcpyHostToDevice);
+          std::printf("%s\n", cudaGetErrorString(wrong));
+          return cudaFree(d) == cudaSuccess ? 0 : 1;
+        }""", ("^invalid argument$", "^No findings")),
+    Program("a failed copy that nobody looks at", r"""
+        int main() {
+          int h = 0;
+          int* d;
+          cudaMalloc(&d, 4);
+          cudaMemcpy(&h, d, 4, cudaMemcpyHostToDevice);
+          if (h == 0) cudaFree(d);
+        }""", (r"unchecked: cudaMemcpy\(\) at small.cu:6",), FOUND),
+    Program("objects with virtual functions, made by one kernel and used by the next", r"""#include <cstdio>
+        struct Shape {
+          __device__ virtual ~Shape() {}
+          __device__ virtual float area() const = 0;
+        };
+        struct Square : Shape {
+          float side;
+          __device__ explicit Square(float s) : side(s) {}
+          __device__ float area() const override { return side * side; }
+        };
+        __global__ void create(Shape** shapes) { shapes[threadIdx.x] = new Square(threadIdx.x); }
+        __global__ void sum(Shape* const* shapes, float* out) {
+          for (int i = 0; i < 4; ++i) *out += shapes[i]->area();
+        }
+        __global__ void destroy(Shape** shapes) { delete shapes[threadIdx.x]; }
+        int main() {
+          Shape** shapes;
+          float *out, total;
+          cudaMalloc(&shapes, 4 * sizeof(Shape*));
+          cudaMalloc(&out, sizeof(float));
+          cudaMemset(out, 0, sizeof(float));
+          create<<<1, 4>>>(shapes);
+          sum<<<1, 1>>>(shapes, out);
+          destroy<<<1, 4>>>(shapes);
+          cudaMemcpy(&total, out, sizeof(float), cudaMemcpyDeviceToHost);
+          std::printf("%g\n", total);
+        }""", (r"^14$", "^No findings")),
+    Program("two kernels and a function of one name, and a default of a declaration", r"""#include <cstdio>
+        struct Row { int* x; };
+        __global__ void add(int* x, int by = 5);
+        __global__ void add(Row row) { row.x[threadIdx.x] += 1; }
+        __global__ void add(int* x, int by) { x[threadIdx.x] += by; }
+        void add() {
+          int h[2] = {0, 0};
+          Row row;
+          cudaMalloc(&row.x, sizeof(h));
+          cudaMemcpy(row.x, h, sizeof(h), cudaMemcpyHostToDevice);
+          add<<<1, 2>>>(row);
+          add<<<1, 1>>>(row.x, 20);
+          add<<<1, 2>>>(row.x);
+          cudaMemcpy(h, row.x, sizeof(h), cudaMemcpyDeviceToHost);
+          std::printf("%d %d\n", h[0], h[1]);
+        }
+        int main() { add(); }""", ("^26 6$", "^No findings")),
+    Program("OpenMP on the host", r"""#include <omp.h>
+        #include <cstdio>
+        int main() {
+          int sum = 0;
+        #pragma omp parallel for reduction(+ : sum)
+          for (int i = 0; i < 32; ++i) sum += i;
+          std::printf("%d %d\n", sum, omp_get_max_threads() > 0);
+        }""", ("^496 1$", "^No findings")),
+    # ---- Shown, and no error ----
+    Program("the loop of atomicCAS() whose first read is plain", r"""#include <cstdio>
+        __device__ float largest(float* place, float mine) {
+          int* bits = reinterpret_cast<int*>(place);
+          int old = *bits, assumed;
+          do {
+            assumed = old;
+            old = atomicCAS(bits, assumed, __float_as_int(fmaxf(mine, __int_as_float(assumed))));
+          } while (assumed != old);
+          return __int_as_float(old);
+        }
+        __global__ void k(float* most) { largest(most, threadIdx.x ^ 37); }
+        int main() {
+          float *d, h;
+          cudaMalloc(&d, 4);
+          cudaMemset(d, 0, 4);
+          k<<<2, 100>>>(d);
+          cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost);
+          std::printf("%g\n", h);
+        }""", ("^127$", "^simt: order: k.* is a guess, which atomicCAS")),
+    Program("a grid that ends before the array", r"""#include <vector>
+        __global__ void fill(float* x, int n) {
+          const int i = blockIdx.x * blockDim.x + threadIdx.x;
+          if (i < n) x[i] = 1;
+        }
+        int main() {
+          const int n = 1000;
+          std::vector<float> h(n);
+          float* d;
+          cudaMalloc(&d, n * sizeof(float));
+          fill<<<n / 256, 256>>>(d, n);
+          cudaMemcpy(h.data(), d, n * sizeof(float), cudaMemcpyDeviceToHost);
+        }""", (r"^simt: unwritten: the host, cudaMemcpy\(\) at small.cu:12 copies 928 bytes .* from byte 3072 on",
+               r"^1 finding: unwritten at small.cu:12 \(shown only")),
+    Program("printf() and no wait", r"""#include <cstdio>
+        __global__ void hello() { printf("hello %d\n", threadIdx.x); }
+        int main() {
+          hello<<<1, 2>>>();
+        }""", (r"^simt: order: hello, the program ends, and nobody waited for hello, launched at small.cu:4",)),
+    Program("managed memory read before the kernel is over", r"""#include <cstdio>
+        __global__ void set(int* x) { x[threadIdx.x] = 7; }
+        int main() {
+          int* x;
+          cudaMallocManaged(&x, 32 * sizeof(int));
+          x[0] = 1;
+          set<<<1, 32>>>(x);
+          std::printf("%d\n", x[3]);
+          cudaDeviceSynchronize();
+          std::printf("%d\n", x[4]);
+          cudaFree(x);
+        }""", (r"^simt: order: the host, reads at small.cu:8 memory that a kernel launched since set at small.cu:7 has",
+               r"^1 finding: order")),
+    # ---- Findings ----
+    Program("volatile in global memory inside a warp", r"""#include <cstdio>
+        __global__ void sum(volatile int* x) {
+          const int t = threadIdx.x;
+          if (t < 16) x[t] += x[t + 16];
+          if (t < 8) x[t] += x[t + 8];
+        }
+        int main() {
+          int* d;
+          cudaMalloc(&d, 128);
+          cudaMemset(d, 0, 128);
+          sum<<<1, 32>>>(d);
+          cudaDeviceSynchronize();
+        }""", (r"^simt: race: sum, global memory.* volatile orders nothing between the lanes of a warp",), FOUND),
+    Program("one past a __device__ array of 17", r"""
+        __device__ int table[17], other[17];
+        __device__ int third[5];
+        __global__ void k() { table[threadIdx.x] = 1; }
+        int main() {
+          k<<<1, 18>>>();
+          cudaDeviceSynchronize();
+        }""", (r"^simt: bounds: k.*thread \(17,0,0\) writes 4 byte.* at small.cu:4",), FOUND),
+    Program("one past a __device__ array of 3 chars", r"""
+        __device__ char few[3];
+        __device__ char more[3];
+        __global__ void k() { few[threadIdx.x] = 1; }
+        int main() {
+          k<<<1, 4>>>();
+          cudaDeviceSynchronize();
+        }""", (r"^simt: bounds: k.*thread \(3,0,0\) writes 1 byte.*" + BESIDE.format("device"),), FOUND),
+    Program("one before a __device__ array", r"""
+        __device__ int table[17];
+        __device__ int other[17];
+        __global__ void k() { other[int(threadIdx.x) - 1] = 1; }
+        int main() {
+          k<<<1, 2>>>();
+          cudaDeviceSynchronize();
+        }""", (r"^simt: bounds: k.*thread \(0,0,0\) writes 4 byte.*" + BESIDE.format("device"),), FOUND),
+    Program("one past a __constant__ array of 5", r"""
+        __constant__ float weights[5];
+        __constant__ float others[5];
+        __global__ void k(float* x) { x[threadIdx.x] = weights[threadIdx.x]; }
+        int main() {
+          float* x;
+          cudaMalloc(&x, 100);
+          k<<<1, 6>>>(x);
+          cudaDeviceSynchronize();
+        }""", (r"^simt: bounds: k.*thread \(5,0,0\) reads 4 byte.*" + BESIDE.format("constant"),), FOUND),
+    Program("an index below a __shared__ array", r"""
+        __global__ void k(int* x) {
+          __shared__ int s[64];
+          s[threadIdx.x] = 1;
+          __syncthreads();
+          x[threadIdx.x] = s[int(threadIdx.x) - 1];
+        }
+        int main() {
+          int* x;
+          cudaMalloc(&x, 256);
+          k<<<1, 64>>>(x);
+          cudaDeviceSynchronize();
+        }""", (r"^simt: bounds: k.* at small.cu:6: 4 byte\(s\) before the block's shared memory",), FOUND),
+    Program("a function without return", r"""
+        __device__ int square(int x) {
+          if (x > 1) return x * x;
+        }
+        __global__ void k(int* x) { x[threadIdx.x] = square(threadIdx.x); }
+        int main() {
+          int* x;
+          cudaMalloc(&x, 256);
+          k<<<1, 64>>>(x);
+          cudaDeviceSynchronize();
+        }""", (r"^simt: uninitialised: k.* reaches the end of a function that returns a value, .* at small.cu:2",
+               r"warning: .*reaches end of non-void"), FOUND),
+    Program("more threads than the bounds of a launch", r"""#include <cstdio>
+        constexpr int most = 128;
+        __global__ void __launch_bounds__(most, 4) k(int* x) { x[threadIdx.x] = 1; }
+        int main() {
+          int* x;
+          cudaMalloc(&x, 4096);
+          k<<<1, most>>>(x);
+          std::printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+          k<<<1, 2 * most>>>(x);
+          cudaDeviceSynchronize();
+        }""", ("^no error$", "^simt: unchecked: the launch of k at small.cu:9 was refused: 256 threads per block, its "
+               "__launch_bounds__ says 128"), FOUND),
+    Program("a reference to a variable of the host", r"""
+        __global__ void k(int& n, int* x) { x[0] = n; }
+        int main() {
+          int n = 3;
+          int* x;
+          cudaMalloc(&x, 4);
+          k<<<1, 1>>>(n, x);
+          cudaDeviceSynchronize();
+        }""", (r"^simt: host memory: k.* at small.cu:2: host memory, a local variable of the host",), FOUND),
+    Program("free() of device memory", r"""#include <cstdlib>
+        int main() {
+          int* x;
+          cudaMalloc(&x, 4);
+          free(x);
+        }""", (r"^simt: host access: the host, frees at small.cu:5",), FOUND),
+    Program("dynamic shared memory of two types", r"""
+        template <class T>
+        __global__ void turn(T* x, int n) {
+          extern __shared__ T tile[];
+          tile[threadIdx.x] = x[threadIdx.x];
+          __syncthreads();
+          x[threadIdx.x] = tile[n - 1 - threadIdx.x];
+        }
+        int main() {
+          double* x;
+          cudaMalloc(&x, 256);
+          cudaMemset(x, 0, 256);
+          turn<float><<<1, 32, 128>>>(reinterpret_cast<float*>(x), 32);
+          turn<double><<<1, 32, 256>>>(x, 32);
+          cudaDeviceSynchronize();
+        }""", (r"^simt: launch: .*extern __shared__ tile\[\] is (float and double|double and float) in small.cu",), FOUND),
+    # ---- What does not build, or not all of it runs ----
+    Program("the linker's reason", r"""
+        int twice(int);
+        int main() { return twice(0); }""", (r"undefined reference to .twice\(int\)", r"^hint: is what is missing in another "
+                                             r"file\? Name them all: chapters/run small.cu OTHER.cu"), 1),
+    Program("a header that is not there", "#include <helper_cuda.h>\nint main() {}\n", (
+        r"small.cu:1:10: fatal error: helper_cuda.h: No such file", r"^hint: helper_cuda.h: NVIDIA/cuda-samples has it"), 1),
+    Program("C++20", "#include <concepts>\ntemplate <std::integral T> T twice(T x) { return 2 * x; }\n"
+            "int main() { return twice(0); }\n", (r"^hint: C\+\+20\? chapters/run small.cu --std 20",), 1),
+    Program("an answer without main()", "__global__ void k() {}\nextern \"C\" void solve() { k<<<1, 1>>>(); }\n", (
+        r"small.cu has no main\(\): solve\(\) is called by the site",), 1),
+    Program("a graph", r"""
+        int main() {
+          cudaStream_t s;
+          cudaStreamCreate(&s);
+          return cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal) == cudaErrorNotSupported ? 0 : 1;
+        }""", ("^No findings, but not all of it ran: stream capture and graphs need a GPU",)),
+    Program("a program that crashes", r"""
+        int main(int n, char**) {
+          int* x = nullptr;
+          return *(x + n);
+        }""", ("^No findings before it ended",), 139),
+]
+
+
+class SmallPrograms(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="small program "))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def run_files(self, *words: str) -> Tuple[int, str]:
+        done = subprocess.run([sys.executable, str(ROOT / "chapters" / "run"), "--backend", "cpu", *words],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                              universal_newlines=True, cwd=str(self.folder), check=False)
+        self.assertNotIn("Traceback", done.stdout)
+        return done.returncode, done.stdout
+
+    def test_verdicts(self) -> None:
+        for program in PROGRAMS:
+            with self.subTest(program.name):
+                (self.folder / "small.cu").write_text(re.sub(r"(?m)^ {8}", "", program.source), encoding="utf-8")
+                code, said = self.run_files("small.cu")
+                self.assertEqual(program.code, code, said)
+                for pattern in program.says:
+                    self.assertRegex(said, f"(?m){pattern}")
+
+    def test_several_files_and_flags(self) -> None:
+        (self.folder / "my headers").mkdir()
+        for name, text in {
+                "my headers/twice.h": "__device__ inline int twice(int x) { return N * x; }\n",
+                "my headers/helper_cuda.h": "#if !defined(__CUDA_RUNTIME_H__) || !defined(__DRIVER_TYPES_H__)\n"
+                                            "#error not known by these names\n#endif\n",
+                "part.cu": "__device__ int bias(int x) { return x + 1; }\n",
+                "sum.cpp": "#include <cuda_runtime.h>\nint sum(int a, int b) { return a + b + N; }\n",
+                "small.cu": "#include <cstdio>\n#include <helper_cuda.h>\n#include <concepts>\n#include \"twice.h\"\n"
+                           "int sum(int, int);\n__device__ int bias(int);\ntemplate <std::integral T>\n"
+                           "__global__ void k(T* x) { x[threadIdx.x] = bias(twice(threadIdx.x)); }\n"
+                           "int main(int n, char**) {\n  int h[4], *d;\n  cudaMalloc(&d, sizeof(h));\n"
+                           "  k<<<1, 4>>>(d);\n  cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);\n"
+                           "  std::printf(\"%d %d %d\\n\", h[3], sum(1, 2), n);\n}\n"}.items():
+            (self.folder / name).write_text(text, encoding="utf-8")
+        words = ["small.cu", "part.cu", "sum.cpp", "-I", "my headers", "-D", "N=1000", "--std", "20"]
+        code, said = self.run_files(*words, "--", "one")
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, "(?m)^3001 1003 2$")
+        code, said = self.run_files(*(word.replace("1000", "10") for word in words))
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, "(?m)^31 13 1$")
+
+
+if __name__ == "__main__":
+    unittest.main()
