@@ -76,7 +76,7 @@ void bad_address(const Thread& thread, const char* finding, std::uintptr_t addre
                                                     : of_other_block(thread, address);
   const std::uintptr_t below =
       reinterpret_cast<std::uintptr_t>(thread.block->memory) - address;  // huge for what lies above
-  if (below <= 4096) {
+  if (below - 1 < 4096) {
     finding = "bounds";
     place = std::to_string(below) + " byte(s) before the block's shared memory: an index below 0";
   }

@@ -470,6 +470,10 @@ std::string describe_shared(const Block& block, std::uintptr_t address) {
     bytes = variable.bytes;
     what = "a __shared__ variable";
   }
+  if (bytes == 0 && block.variables.empty()) {
+    return "shared memory, and the launch gives the block none: the third value of <<<blocks, "
+           "threads, bytes>>>";
+  }
   if (bytes == 0 || offset < end) return "shared memory that belongs to no variable";
   return std::to_string(offset - end) + " bytes behind the end of " + what + " of " +
          std::to_string(bytes) + " bytes";

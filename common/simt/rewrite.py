@@ -497,8 +497,8 @@ class File:
             if not dims:
                 return f"{kind}& {name} = *simt::dynamic_shared<{kind}>()"
             number = self.job.number()
-            known = (f"struct simt_name_{number} {{ static const char* file() {{ return __FILE__; }} "
-                     f"static const char* text() {{ return \"{name}\"; }} }}; ")
+            known = (f"struct simt_name_{number} {{ static constexpr const char* file() {{ return __FILE__; }} "
+                     f"static constexpr const char* text() {{ return \"{name}\"; }} }}; ")
             return (f"{known}{kind + '*' if element == kind else 'auto*'} {name} = "
                     f"simt::dynamic_shared<{element}, simt_name_{number}>()")
         number, before, aligned = self.job.number(), "", ""

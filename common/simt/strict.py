@@ -68,7 +68,10 @@ NOT_HERE = [(r"cudaTextureObject_t|tex[123]D(?:fetch|Lod|Grad)?\s*(?=[<(])|textu
 # Headers that the backend has no replacement for, by how their names start.
 LIBRARIES = [("cub/", "CUB"), ("thrust/", "Thrust"), ("cublas", "cuBLAS"),
              ("cufft", "cuFFT"), ("cusparse", "cuSPARSE"), ("cusolver", "cuSOLVER"), ("curand", "cuRAND"),
-             ("cudnn", "cuDNN"), ("cuComplex.h", "cuComplex"), ("nvrtc.h", "NVRTC")]
+             ("cudnn", "cuDNN"), ("cuComplex.h", "cuComplex"), ("nvrtc.h", "NVRTC"), ("nvToolsExt", "NVTX"),
+             ("nvtx3/", "NVTX"), ("nccl.h", "NCCL"), ("nvml.h", "NVML"), ("npp", "NPP"), ("cuda_fp8", "8-bit floats"),
+             ("cuda_fp6", "6-bit floats"), ("cuda_fp4", "4-bit floats"), ("cutlass/", "CUTLASS"), ("cute/", "CUTLASS"),
+             ("cuda/", "this part of libcu++"), ("cooperative_groups/", "this part of cooperative groups")]
 
 
 class Function(NamedTuple):

@@ -222,6 +222,18 @@ PROGRAMS = [
           k<<<1, 64>>>(x);
           cudaDeviceSynchronize();
         }""", (r"^simt: bounds: k.* at small.cu:6: 4 byte\(s\) before the block's shared memory",), FOUND),
+    Program("no bytes of dynamic shared memory", r"""
+        __global__ void k(int* x) {
+          extern __shared__ int s[];
+          s[threadIdx.x] = INT_MAX;
+          x[threadIdx.x] = s[threadIdx.x];
+        }
+        int main() {
+          int* x;
+          cudaMalloc(&x, 256);
+          k<<<1, 64>>>(x);
+          cudaDeviceSynchronize();
+        }""", (r"^simt: bounds: k.* at small.cu:4: shared memory, and the launch gives the block none",), FOUND),
     Program("a function without return", r"""
         __device__ int square(int x) {
           if (x > 1) return x * x;
@@ -342,6 +354,8 @@ class SmallPrograms(unittest.TestCase):
         code, said = self.run_files(*words, "--", "one")
         self.assertEqual(code, 0, said)
         self.assertRegex(said, "(?m)^3001 1003 2$")
+        (self.folder / "sum.cpp").rename(self.folder / "total.cpp")  # the first program's file is gone
+        words[2] = "total.cpp"
         code, said = self.run_files(*(word.replace("1000", "10") for word in words))
         self.assertEqual(code, 0, said)
         self.assertRegex(said, "(?m)^31 13 1$")

@@ -3,6 +3,7 @@
 /// CUDA C++ for the CPU backend: what nvcc includes by itself, and the CUDA runtime.
 
 #define __CUDA_RUNTIME_H__  // by which other headers know it
+#include <climits>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
