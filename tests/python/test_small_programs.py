@@ -245,7 +245,7 @@ PROGRAMS = [
           k<<<1, 64>>>(x);
           cudaDeviceSynchronize();
         }""", (r"^simt: uninitialised: k.* reaches the end of a function that returns a value, .* at small.cu:2",
-               r"warning: .*reaches end of non-void"), FOUND),
+               r"warning: .*non-void function"), FOUND),
     Program("more threads than the bounds of a launch", r"""#include <cstdio>
         constexpr int most = 128;
         __global__ void __launch_bounds__(most, 4) k(int* x) { x[threadIdx.x] = 1; }
@@ -295,7 +295,7 @@ PROGRAMS = [
         int main() { return twice(0); }""", (r"undefined reference to .twice\(int\)", r"^hint: is what is missing in another "
                                              r"file\? Name them all: chapters/run small.cu OTHER.cu"), 1),
     Program("a header that is not there", "#include <helper_cuda.h>\nint main() {}\n", (
-        r"small.cu:1:10: fatal error: helper_cuda.h: No such file", r"^hint: helper_cuda.h: NVIDIA/cuda-samples has it"), 1),
+        r"small.cu:1:10: fatal error: '?helper_cuda.h", r"^hint: helper_cuda.h: NVIDIA/cuda-samples has it"), 1),
     Program("C++20", "#include <concepts>\ntemplate <std::integral T> T twice(T x) { return 2 * x; }\n"
             "int main() { return twice(0); }\n", (r"^hint: C\+\+20\? chapters/run small.cu --std 20",), 1),
     Program("an answer without main()", "__global__ void k() {}\nextern \"C\" void solve() { k<<<1, 1>>>(); }\n", (
@@ -307,10 +307,8 @@ PROGRAMS = [
           return cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal) == cudaErrorNotSupported ? 0 : 1;
         }""", ("^No findings, but not all of it ran: stream capture and graphs need a GPU",)),
     Program("a program that crashes", r"""
-        int main(int n, char**) {
-          int* x = nullptr;
-          return *(x + n);
-        }""", ("^No findings before it ended",), 139),
+        int* volatile nowhere = nullptr;
+        int main() { return *nowhere; }""", ("^No findings before it ended",), 139),
 ]
 
 

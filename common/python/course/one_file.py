@@ -265,7 +265,8 @@ def show_compiler(source: Source, text: str, log: Path, ok: bool) -> None:
 
 def hint(source: Source, text: str) -> str:
     """What may be missing on the command line."""
-    header = re.search(r"error: ([\w./+-]+): No such file|could not open source file \"([\w./+-]+)\"", text)
+    header = re.search(r"error: '?([\w./+-]+)(?:: No such file|' file not found)|could not open source file \"([\w./+-]+)\"",
+                       text)
     if header:
         name = header.group(1) or header.group(2)
         if re.match(r"(helper|exception|nvrtc_helper|rendercheck)_?\w*\.h$", name):
