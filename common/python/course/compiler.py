@@ -16,7 +16,7 @@ def own_lines(typed: str, paths: Iterable[str], text: str) -> List[str]:
     found = [(match.group(1) if match.group(1).endswith(": ") else "") + typed
              + match.group(2) for match in map(line_of.match, text.splitlines()) if match]
     found = list(dict.fromkeys(found))
-    return sorted(found, key=lambda line: "warning" in line and "error" not in line)
+    return sorted(found, key=lambda line: 0 if re.search("error|undefined", line) else 2 if "warning" in line else 1)
 
 
 def launch_behind(code: Sequence[str], line: int) -> int:
