@@ -317,14 +317,17 @@ void run_blocks(Grid& grid) {
 namespace {
 std::mutex unwaited_mutex;
 Unwaited first_unwaited;
+std::atomic<bool> some_unwaited{false};  // the host asks at each access to managed memory
 }  // namespace
 Unwaited unwaited() {
+  if (!some_unwaited) return {};
   const std::lock_guard<std::mutex> lock(unwaited_mutex);
   return first_unwaited;
 }
 void all_waited_for() {
   const std::lock_guard<std::mutex> lock(unwaited_mutex);
   first_unwaited.serial = 0;
+  some_unwaited = false;
 }
 
 void run_grid(Family& family, Member& member, const Launch& launch, Body body) {
@@ -342,8 +345,10 @@ void run_grid(Family& family, Member& member, const Launch& launch, Body body) {
   grid.first_serial = next_serial.fetch_add(grid.blocks);
   grid.number = next_number++;
   grid.tag = launch_tag(grid.number);
-  if (const std::lock_guard<std::mutex> lock(unwaited_mutex); first_unwaited.serial == 0)
+  if (const std::lock_guard<std::mutex> lock(unwaited_mutex); first_unwaited.serial == 0) {
     first_unwaited = {grid.first_serial, launch.kernel, counter_of(launch.caller)};
+    some_unwaited = true;
+  }
   member.kernel = launch.kernel;
   member.grid = launch.grid;
   member.block = launch.block;

@@ -643,6 +643,11 @@ class File:
             self.job.missing = self.job.missing or not strict.standard(name[2])
         return bool(instead)
 
+    def function_behind(self, at: int) -> str:
+        """The name of the function that an attribute before `at` belongs to; empty if that cannot be told."""
+        name = re.match(r"[\w\s:]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[at:at + 400]))
+        return name[1] if name else ""
+
     def rewrite(self) -> Optional[str]:
         """The text in C++; None if it is C++ already, so that a header can be included as it is."""
         changed = self.includes()
@@ -658,14 +663,9 @@ class File:
                 self.job.shared.add(d.name)
                 self.edit(d.start, d.end, "")
         for m in re.finditer(rf"\b__cluster_dims__{PARENS}", self.code):
-            name = re.match(r"[\w\s:]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[m.end():m.end() + 400]))
-            if name:
-                self.job.clusters[name[1]] = m[1]
+            self.job.clusters[self.function_behind(m.end())] = m[1]
         for m in re.finditer(rf"\b__launch_bounds__{PARENS}", self.code):
-            name = re.match(r"[\w\s:*]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[m.end():m.end() + 400]))
-            most = strict.Strict.value_in(self, m[1].split(",")[0]) if name else 0
-            if name and most:
-                self.job.bounds[name[1]] = most
+            self.job.bounds[self.function_behind(m.end())] = strict.Strict.value_in(self, m[1].split(",")[0])
         words = "|".join(sorted({"__shared__"} | self.job.shared))
         if re.search(r"\b__(device|global)__\b", self.code):
             asm = r"\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\("

@@ -44,7 +44,7 @@ class Flags(NamedTuple):
         """The same as options of nvcc or of the host compiler."""
         openmp = ["-Xcompiler", "-fopenmp"] if of_nvcc else ["-fopenmp"]
         return [*(f"-I{folder}" for folder in self.include), *(f"-D{text}" for text in self.define),
-                *([f"-std=c++{self.std}"] if self.std or of_nvcc else []), *(openmp if self.openmp else [])]
+                *([f"-std=c++{self.std}"] if self.std else []), *(openmp if self.openmp else [])]
 
 
 class Source(NamedTuple):
