@@ -37,7 +37,14 @@ Model model_of(const simt::KernelCount& kernel) {
   model.barriers = kernel.barriers;
   model.warp_steps = kernel.warp_steps;
   model.lane_steps = kernel.lane_steps;
-  for (const simt::LineCount& line : kernel.lines) model.exact = model.exact && line.exact;
+  model.busiest = kernel.busiest;
+  model.shared_bytes = kernel.shared_bytes;
+  model.launches = kernel.launches;
+  model.blocks = kernel.blocks;
+  for (const simt::LineCount& line : kernel.lines) {
+    model.exact = model.exact && line.exact;
+    model.lanes += line.lanes;
+  }
   return model;
 }
 
@@ -63,6 +70,11 @@ Model counts_during(const std::function<void()>& launch) {
     model.barriers += part.barriers;
     model.warp_steps += part.warp_steps;
     model.lane_steps += part.lane_steps;
+    model.busiest += part.busiest;
+    model.lanes += part.lanes;
+    model.shared_bytes = std::max(model.shared_bytes, part.shared_bytes);
+    model.launches += part.launches;
+    model.blocks += part.blocks;
     model.exact = model.exact && part.exact;
     model.parts.push_back(part);
   }

@@ -27,8 +27,14 @@ struct Model {
   std::uint64_t barriers = 0;    ///< each warp counts its own
   std::uint64_t warp_steps = 0;  ///< basic blocks that warps executed
   std::uint64_t lane_steps = 0;  ///< the same, times the lanes active in each
-  bool exact = true;             ///< false: some lanes could not be grouped with certainty
-  std::string report;            ///< the counts of every source line, as text
+  /// Requests of the warp that makes most, each times the 4-byte words of a lane; summed over
+  /// launches.
+  std::uint64_t busiest = 0;
+  std::uint64_t lanes = 0;         ///< active ones, summed over all requests
+  std::uint64_t shared_bytes = 0;  ///< of the block that has most
+  std::uint64_t launches = 0, blocks = 0;
+  bool exact = true;   ///< false: some lanes could not be grouped with certainty
+  std::string report;  ///< the counts of every source line, as text
 };
 
 /// What the columns of reports mean, a line each: those columns that any of these reports has.

@@ -1,6 +1,7 @@
 #include "count/most_counted.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace course {
@@ -35,6 +36,12 @@ double bulk_bytes_per_element(const Model& counts, std::int64_t elements) {
                        : static_cast<double>(counts.engine_read) / static_cast<double>(elements);
 }
 
+double bulk_bytes_per_block(const Model& counts) {
+  return counts.blocks == 0
+             ? 0
+             : static_cast<double>(counts.engine_read) / static_cast<double>(counts.blocks);
+}
+
 double per_64_flops(const Requests& r, double flops) {
   return flops == 0 ? 0 : 64 * static_cast<double>(r.units) / flops;
 }
@@ -54,7 +61,7 @@ double barriers_per_block(const Model& counts) {
 bool MostCounted::any() const {
   return load_sectors + store_sectors + read_wavefronts + write_wavefronts + load_requests +
              atomic_requests + read_requests + read_wavefronts_per_multiply + bytes_per_element +
-             bulk_bytes_per_element + barriers_per_block >
+             bulk_bytes_per_element + bulk_bytes_per_block + barriers_per_block + shared_bytes >
          0;
 }
 
@@ -82,11 +89,74 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
               most.bytes_per_element),
       finding("bulk copies read ", bulk_bytes_per_element(counts, elements), "bytes per element",
               most.bulk_bytes_per_element),
-      finding("", barriers_per_block(counts), "barriers per block", most.barriers_per_block)};
+      finding("bulk copies read ", bulk_bytes_per_block(counts) / 1024, "KiB per block",
+              most.bulk_bytes_per_block / 1024),
+      finding("", barriers_per_block(counts), "barriers per block", most.barriers_per_block),
+      finding("", static_cast<double>(counts.shared_bytes), "bytes of shared memory per block",
+              most.shared_bytes)};
   for (const std::string& text : findings) {
     if (!text.empty()) return text;
   }
   return "";
+}
+
+Totals totals_of(const Model& counts) {
+  constexpr double resident_warps = 512;  // 8 SMs of 64 warps
+  const Requests* const global[] = {&counts.global_loads, &counts.global_stores,
+                                    &counts.global_atomics};
+  const Requests* const shared[] = {&counts.shared_loads, &counts.shared_stores,
+                                    &counts.shared_atomics};
+  Totals totals;
+  totals.sectors = static_cast<double>(counts.engine_read + counts.engine_written) / 32;
+  double words = 0;
+  for (const Requests* r : global) {
+    totals.sectors += static_cast<double>(r->units);
+    words += static_cast<double>(r->words);
+  }
+  for (const Requests* r : shared) {
+    totals.wavefronts += static_cast<double>(r->units);
+    words += static_cast<double>(r->words);
+  }
+  totals.in_turn = std::ceil(std::max(static_cast<double>(counts.busiest), words / resident_warps));
+  return totals;
+}
+
+namespace {
+
+/// "; 1 of 32 lanes at work, 1 block, 2048 launches"
+std::string at_work(const Model& counts) {
+  const double requests =
+      static_cast<double>(counts.global_loads.requests + counts.global_stores.requests +
+                          counts.global_atomics.requests + counts.shared_loads.requests +
+                          counts.shared_stores.requests + counts.shared_atomics.requests);
+  char text[120];
+  std::snprintf(text, sizeof text, "; %.2g of 32 lanes at work, %llu block%s, %llu launch%s",
+                static_cast<double>(counts.lanes) / std::max(1.0, requests),
+                static_cast<unsigned long long>(counts.blocks), counts.blocks == 1 ? "" : "s",
+                static_cast<unsigned long long>(counts.launches), counts.launches == 1 ? "" : "es");
+  return text;
+}
+
+}  // namespace
+
+std::string too_much(const Totals& solution, const Room& room, const Model& counts) {
+  constexpr double few = 16;  // requests that no design need care about
+  const Totals yours = totals_of(counts);
+  char text[160] = "";
+  if (yours.in_turn > room.in_turn * solution.in_turn + few) {
+    std::snprintf(text, sizeof text,
+                  "one after the other: %.0f requests to memory in turn, %.0f would do",
+                  yours.in_turn, solution.in_turn);
+    return text + at_work(counts);
+  }
+  if (yours.sectors > room.sectors * solution.sectors) {
+    std::snprintf(text, sizeof text, "it moves %.0f sectors in all, %.0f would do", yours.sectors,
+                  solution.sectors);
+  } else if (yours.wavefronts > std::max(room.wavefronts * solution.wavefronts, solution.sectors)) {
+    std::snprintf(text, sizeof text, "shared memory takes %.0f wavefronts in all, %.0f would do",
+                  yours.wavefronts, solution.wavefronts);
+  }
+  return text;
 }
 
 }  // namespace course

@@ -29,10 +29,33 @@ struct MostCounted {
   /// Bytes that bulk copies read from global memory, per element of the first input. What a
   /// multicast brings to several blocks is read once.
   double bulk_bytes_per_element = 0;
+  double bulk_bytes_per_block = 0;
   double barriers_per_block = 0;  ///< in the kernel that has most of them
+  double shared_bytes = 0;        ///< of the block that has most
 
   bool any() const;
 };
+
+/// What one launch of a version takes as a whole.
+struct Totals {
+  double sectors = 0;     ///< of global memory, with those of bulk copies
+  double wavefronts = 0;  ///< of shared memory
+  /// Requests to memory that come one after the other, those of 8 and 16 bytes per lane counted
+  /// twice and four times: what the busiest warp makes or, if that is more, a 512th of all, for the
+  /// device of the CPU backend holds 512 warps.
+  double in_turn = 0;
+};
+Totals totals_of(const Model& counts);
+
+/// How many times the solution's totals an answer may take.
+struct Room {
+  double sectors = 1.5, wavefronts = 1.5, in_turn = 4;
+};
+
+/// Empty, or the first total that is too much beside the solution's: "one after the other: 786432
+/// requests to memory in turn, 48 would do; 1 of 32 lanes at work, 1 block". Wavefronts that are no
+/// more than the solution's sectors cost no time.
+std::string too_much(const Totals& solution, const Room& room, const Model& counts);
 
 /// Empty, or the first finding with what was counted and what would do: "uncoalesced: 32 sectors
 /// per load request, 4 would do". A thousandth too many is an edge of an array, and no finding.

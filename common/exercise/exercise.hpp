@@ -40,6 +40,10 @@ struct Exercise {
   /// The other way round: what no time shows: "bytes of bulk copies". A GPU leaves it to the counts
   /// of the CPU backend to pass. Empty: the rate decides, where one is asked.
   std::string untimed;
+  /// What the solutions of exercises 1, 2, ... take in all at the largest test size of up to 1 MiB,
+  /// as the CPU backend says it, and how many times as much an answer may take.
+  std::vector<Totals> solutions;
+  Room room;
 
   bool asks_for_speed() const { return least_ratio > 0 || most.any(); }
 };

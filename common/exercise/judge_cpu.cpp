@@ -46,6 +46,24 @@ Size large(const Exercise& exercise) {
   return most;
 }
 
+/// \returns what one launch at a large size does too much of, in all, or that it does not do all of
+/// it; or nothing.
+std::string judge_totals(const Exercise& exercise, const Options& options) {
+  const Size size = large(exercise);
+  const auto problem = exercise.make(size, options.seed, Input::random);
+  const Model counts = *counted_row(exercise, exercise.yours, *problem).model;
+  const std::string hollow = untouched(*problem, counts);
+  if (!hollow.empty()) return hollow;
+  const auto index = static_cast<std::size_t>(exercise.number - 1);
+  if (index >= exercise.solutions.size()) return "";
+  const Totals yours = totals_of(counts), &solution = exercise.solutions[index];
+  std::printf("in all, at %s: %.0f sectors, %.0f wavefronts, %.0f requests in turn",
+              size.text().c_str(), yours.sectors, yours.wavefronts, yours.in_turn);
+  std::printf("; the solution: %.0f, %.0f, %.0f\n", solution.sectors, solution.wavefronts,
+              solution.in_turn);
+  return too_much(solution, exercise.room, counts);
+}
+
 /// Counts one launch of the learner's version at the last of its test sizes; shows them if asked.
 /// \returns what it does too much of, or nothing.
 std::string judge_counts(const Exercise& exercise, const Options& options, Report& report) {
@@ -68,11 +86,9 @@ std::string judge_counts(const Exercise& exercise, const Options& options, Repor
 int judge_speed(const Exercise& exercise, const Options& options, const Device&, Report& report) {
   const bool counted = simt::instrumented();
   if (counted) {
-    const auto problem = exercise.make(large(exercise), options.seed, Input::random);
-    const std::string hollow =
-        untouched(*problem, *counted_row(exercise, exercise.yours, *problem).model);
-    if (!hollow.empty()) return not_yet(report, "right, but " + hollow);
-    const std::string why = judge_counts(exercise, options, report);
+    std::string why = judge_counts(exercise, options, report);
+    const std::string in_all = judge_totals(exercise, options);
+    if (why.empty()) why = in_all;
     if (!why.empty()) return not_yet(report, "right, but " + why);
   }
   if (exercise.least_ratio == 0) return passed(report);

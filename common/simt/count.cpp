@@ -27,6 +27,8 @@ struct Site {
 struct Counters {
   std::unordered_map<std::uint64_t, Site> sites;  ///< by pc, kind and space
   std::uint64_t barriers = 0, warp_steps = 0, lane_steps = 0;
+  std::uint64_t busiest = 0;       ///< the most words of a warp
+  std::uint64_t shared_bytes = 0;  ///< the most of a block
   bool exact = true, diverged = false;
   std::uint64_t last_key = ~std::uint64_t{0};
   Site* last = nullptr;
@@ -209,6 +211,10 @@ class Matcher {
     // A lane that still runs and whose list is at its end: what it does next is not known yet.
     while (active_ != 0 && (force_ || (unsettled_ & ~active_) == 0)) step();
     if (force_ && unsettled_ != 0) counters_.exact = false;
+    const Block& block = *warp_.lanes[0]->block;
+    counters_.busiest = std::max(counters_.busiest, warp_.words);
+    counters_.shared_bytes =
+        std::max<std::uint64_t>(counters_.shared_bytes, block.used - block.padding);
     for (unsigned l = 0; l < 32 && warp_.lanes[l] != nullptr; ++l) forget_matched(l);
   }
 
@@ -271,7 +277,9 @@ class Matcher {
       }
       if (++cursor.next == sizes_[l]) active_ &= ~(1u << l);
     }
-    if (event.kind >= Event::load) count_request(counters_, event, request, trace_);
+    if (event.kind < Event::load) return;
+    warp_.words += std::max(1u, request.bytes / 4);
+    count_request(counters_, event, request, trace_);
   }
 
   void forget_matched(unsigned l) {
@@ -297,6 +305,7 @@ class Matcher {
 
 struct KernelTotal {
   std::uint64_t launches = 0, by_kernels = 0, blocks = 0, threads = 0;
+  std::uint64_t busiest = 0;  ///< the sum over launches
   Counters counters;
 };
 std::mutex totals_mutex;
@@ -332,6 +341,8 @@ KernelCount count_of(const std::string& name, const KernelTotal& total) {
   count.barriers = total.counters.barriers;
   count.warp_steps = total.counters.warp_steps;
   count.lane_steps = total.counters.lane_steps;
+  count.busiest = total.busiest;
+  count.shared_bytes = total.counters.shared_bytes;
   std::map<std::tuple<std::string, int, int, std::uint64_t>, Site> lines;
   for (const auto& [key, site] : total.counters.sites) {
     const SourceLine where = source_line(static_cast<ProgramCounter>(key));
@@ -410,10 +421,16 @@ void count_launch(const Grid& grid) {
   total.threads += std::uint64_t{grid.blocks} * grid.threads;
 }
 
-void merge_counters(Worker& worker, const Grid& grid) {
+void merge_counters(Worker& worker, Grid& grid) {
   const std::lock_guard<std::mutex> lock(totals_mutex);
-  Counters& to = totals[grid.launch.kernel].counters;
+  KernelTotal& total = totals[grid.launch.kernel];
+  Counters& to = total.counters;
   const Counters& from = counters_of(worker);
+  if (from.busiest > grid.busiest) {
+    total.busiest += from.busiest - grid.busiest;
+    grid.busiest = from.busiest;
+  }
+  to.shared_bytes = std::max(to.shared_bytes, from.shared_bytes);
   for (const auto& [key, site] : from.sites) add(to.sites[key], site);
   to.barriers += from.barriers;
   to.warp_steps += from.warp_steps;

@@ -134,6 +134,7 @@ struct Warp {
   std::unique_ptr<std::uint32_t[]> lane_knows;
   Known acquired;  ///< what it knows of the block by strong loads
   LaneCursor cursors[32];
+  std::uint64_t words = 0;  ///< its requests to memory, each times the 4-byte words of a lane
 };
 
 struct Block {
@@ -204,6 +205,7 @@ struct Grid {
   std::mutex mutex;     ///< of what follows
   std::string refused;  ///< why CUDA would not have launched it, if a block found out
   std::atomic<bool> any_proxy_fence{false};
+  std::uint64_t busiest = 0;  ///< the most words of a warp, if it is counted
   std::shared_ptr<LaunchTrace> trace;
 };
 
@@ -394,7 +396,7 @@ void record(Thread& thread, const Event& event);
 /// Matches the events of a warp's lanes as far as they are known, and counts them.
 void match_events(Warp& warp);
 void count_barrier(Worker& worker, const Block& block);
-void merge_counters(Worker& worker, const Grid& grid);
+void merge_counters(Worker& worker, Grid& grid);
 void count_launch(const Grid& grid);
 
 // ---- source_line.cpp ----

@@ -59,7 +59,11 @@ struct KernelCount {
   std::uint64_t barriers = 0;    ///< __syncthreads and its kin, counted per warp
   std::uint64_t warp_steps = 0;  ///< basic blocks that warps executed
   std::uint64_t lane_steps = 0;  ///< the same, times the lanes active in each
-  std::vector<LineCount> lines;  ///< by file and line
+  /// Requests to memory of the warp that has most, each times the 4-byte words of a lane; of
+  /// several launches the sum.
+  std::uint64_t busiest = 0;
+  std::uint64_t shared_bytes = 0;  ///< of the block that has most
+  std::vector<LineCount> lines;    ///< by file and line
 
   /// Sums over lines.
   std::uint64_t requests(Space space, const std::string& access) const;

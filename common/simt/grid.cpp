@@ -181,6 +181,7 @@ void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned block
     open_shared_memory(worker, block, blocks);
     for (Warp& warp : block.warps) {
       warp.live = warp.all;
+      warp.words = 0;
       for (OpenCall& open : warp.calls) open.wanted = open.arrived = 0;
       for (Thread* thread : warp.lanes) {
         if (thread == nullptr) break;

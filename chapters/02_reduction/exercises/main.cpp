@@ -31,6 +31,9 @@ static std::unique_ptr<course::Problem> largest(const course::Size& size, std::u
 int main(int argc, char** argv) {
   course::Exercise exercise;
   exercise.chapter = "02_reduction";
+  // sectors, wavefronts and requests in turn
+  exercise.solutions = {{8450, 11565, 28}, {8450, 11565, 28}, {8487, 39000, 84},
+                        {8212, 561, 12},   {8450, 2313, 10},  {8265, 603, 18}};
   exercise.size = {{{"n", std::int64_t{1} << 28}}};
   std::vector<std::int64_t> sizes = {0,   1,   2,   3,    31,   32,    33,
                                      255, 256, 257, 1024, 1025, 65537, 1 << 18};

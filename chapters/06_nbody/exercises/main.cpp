@@ -64,6 +64,9 @@ class GravityAndPotential : public GravityOfVectors {
 int main(int argc, char** argv) {
   course::Exercise exercise;
   exercise.chapter = "06_nbody";
+  // sectors, wavefronts and requests in turn
+  exercise.solutions = {{34851, 0, 4108},    {35877, 0, 4107},    {3633, 103360, 5169},
+                        {3591, 82645, 4148}, {2084, 41274, 5192}, {26178, 110682, 464}};
   exercise.size = {{{"n", 1 << 17}}};
   std::vector<std::int64_t> sizes = {0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 511, 512, 513, 1025};
   exercise.make = course::make_problem<GravityOfVectors>();

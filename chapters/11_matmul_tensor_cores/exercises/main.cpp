@@ -2,12 +2,8 @@
 // beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough:
 // by its rate on a GPU, by what is counted on the CPU backend.
 #include "chapter/rows.hpp"
-#include "correct/verify.hpp"
 #include "exercise/exercise.hpp"
 #include "matmul.hpp"
-#ifdef SIMT
-#include "simt/findings.hpp"
-#endif
 
 using bf16_t = __nv_bfloat16;
 COURSE_LAUNCHERS(Multiply<__nv_bfloat16>, (multiply), exercise, mma_swizzle, ring);
@@ -79,40 +75,6 @@ std::vector<Size> sizes_of(int number) {
   }
 }
 
-#ifdef SIMT
-/// Of exercise 6, whose count no other exercise has: empty, or what is wrong with the version, or
-/// that a block reads too much of A and B on average. `most`: bytes, at the last of the test sizes.
-std::string judge_blocks(const Exercise& exercise, double most) {
-  const Device device = open_device(0);
-  for (const Size& size : exercise.test_sizes) {
-    for (const Input input : {Input::integers, Input::random}) {
-      const Outcome outcome = verify(exercise.yours, *exercise.make(size, 1, input), device);
-      if (outcome.state == Outcome::passed) continue;
-      const bool right = outcome.why.rfind("right, but", 0) == 0;
-      return (right ? "" : "wrong at ") + size.text() + ": " + outcome.why;
-    }
-  }
-  const auto problem = exercise.make(exercise.test_sizes.back(), 1, Input::random);
-  const DeviceArrays arrays(exercise.yours, *problem, nullptr);
-  simt::take_counts();  // those of earlier launches
-  simt::take_engine_bytes();
-  simt::set_counting(true);
-  exercise.yours.launch(*problem, arrays.arguments());
-  simt::set_counting(false);
-  double blocks = 0;
-  for (const simt::KernelCount& kernel : simt::take_counts()) {
-    blocks += static_cast<double>(kernel.blocks);
-  }
-  const double read = static_cast<double>(simt::take_engine_bytes().read);
-  if (read < problem->bytes_read()) return "right, but bulk copies do not read all of A and B";
-  if (read <= most * blocks) return "";
-  char text[120];
-  std::snprintf(text, sizeof text, "right, but bulk copies read %.4g KiB per block, %.4g would do",
-                read / blocks / 1024, most / 1024);
-  return text;
-}
-#endif
-
 /// What counts, and how much faster than which version a GPU must be.
 void judge_speed(Exercise& exercise) {
   if (exercise.number == 2) {
@@ -135,14 +97,9 @@ void judge_speed(Exercise& exercise) {
     exercise.compared = row_of("04_ring", "a warp orders, four stages", ring::multiply);
     exercise.least_ratio = 2.5;
     exercise.size = product(512, 512, 65536);
-#ifdef SIMT
     // 128 rows of A and 128 of B; of each a quarter of the columns.
-    const double part =
+    exercise.most.bulk_bytes_per_block =
         2 * 128 * sizeof(bf16_t) * static_cast<double>(exercise.test_sizes.back()["depth"]) / 4;
-    if (simt::instrumented()) {
-      exercise.judge = [of = exercise, part] { return judge_blocks(of, part); };
-    }
-#endif
   }
 }
 
@@ -151,6 +108,9 @@ void judge_speed(Exercise& exercise) {
 int main(int argc, char** argv) {
   Exercise exercise;
   exercise.chapter = "11_matmul_tensor_cores";
+  // sectors, wavefronts and requests in turn
+  exercise.solutions = {{13312, 0, 52}, {3072, 1024, 192}, {8192, 0, 32},
+                        {3648, 0, 32},  {5632, 0, 32},     {6144, 4096, 136}};
   exercise.make = make_problem<Multiplied<bf16_t>>();
   exercise.yours = row_of("yours", "your version", exercise::multiply);
   exercise.test_sizes = sizes_of(exercise.number);
