@@ -309,6 +309,40 @@ TEST(MostCounted, NamesTheFirstFinding) {
   expect(&M::bytes_per_element, 4, "it moves 8 bytes per element, 4 would do");
   expect(&M::bulk_bytes_per_element, 4, "bulk copies read 8 bytes per element, 4 would do");
   expect(&M::barriers_per_block, 1, "2 barriers per block, 1 would do");
+  counts.blocks = 10;
+  counts.engine_read = 10 * 2048;
+  expect(&M::bulk_bytes_per_block, 1024, "bulk copies read 2 KiB per block, 1 would do");
+  counts.shared_bytes = 256;
+  expect(&M::shared_bytes, 128, "256 bytes of shared memory per block, 128 would do");
+}
+
+TEST(Totals, AreJudgedBesideTheSolutions) {
+  const course::Totals solution = {1000, 100, 50};
+  course::Model counts;  // as the solution's
+  counts.global_loads = {200, 500, 200};
+  counts.global_stores = {200, 400, 200};
+  counts.engine_read = 3200;
+  counts.shared_loads = {100, 100, 100};
+  counts.busiest = 50;
+  counts.lanes = 500 * 32;
+  counts.blocks = 2;
+  counts.launches = 1;
+  const auto judged = [&] { return course::too_much(solution, {}, counts); };
+  EXPECT_EQ(judged(), "");
+  counts.busiest = 217;
+  EXPECT_EQ(judged(), "one after the other: 217 requests to memory in turn, 50 would do; 32 of 32 "
+                      "lanes at work, 2 blocks, 1 launch");
+  counts.busiest = 216;
+  EXPECT_EQ(judged(), "");
+  counts.global_loads.words = 512 * 217;  // by more warps than run at the same time
+  EXPECT_EQ(judged().substr(0, 26), "one after the other: 218 re");
+  counts.global_loads = {200, 1001, 200};
+  EXPECT_EQ(judged(), "it moves 1501 sectors in all, 1000 would do");
+  counts.global_loads.units = 500;
+  counts.shared_loads.units = 1001;
+  EXPECT_EQ(judged(), "shared memory takes 1001 wavefronts in all, 100 would do");
+  counts.shared_loads.units = 1000;  // no more than sectors
+  EXPECT_EQ(judged(), "");
 }
 
 TEST(MostCounted, AllowsWideAccessesAsManyBytes) {

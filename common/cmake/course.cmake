@@ -133,7 +133,7 @@ function(course_objects out prefix architectures)
 endfunction()
 
 # course_chapter(NAME 01_vector_add VERSIONS ... [HOPPER ...] [HOPPER_ONLY ...] [COMPARED ...] [PEER_LIBRARIES ...]
-#                [DEMOS ...] [PROGRAMS ...] [DEVICE_LINK ...] [NEEDS_HOPPER])
+#                [DEMOS ...] [PROGRAMS ...] [DEVICE_LINK ...] [NEEDS_HOPPER [BUT_NOT_EXERCISES 1 2]])
 #
 # VERSIONS: .cu files without suffix, built for the chosen architectures. HOPPER: files that need compute capability 9.0
 # or later, built for those of them. HOPPER_ONLY: files with instructions that no other GPU has (wgmma, setmaxnreg),
@@ -143,7 +143,7 @@ endfunction()
 # DEMOS: see course_demos(). PROGRAMS: .cu files without suffix that use the versions, each a program with a main() of
 # its own; what they must show is up to the chapter's tests. DEVICE_LINK: those of all these files, and of exercises,
 # whose kernels launch kernels: names without folder and suffix; the CPU backend needs no such word. NEEDS_HOPPER: demos
-# and exercises need 9.0, too; without such an architecture they are left out.
+# and exercises need 9.0, too, but for the exercises BUT_NOT_EXERCISES; without such an architecture they are left out.
 # Makes the targets
 #   NAME            the chapter's program
 #   NAME_test       its tests, if GoogleTest is there and tests/NAME_test.cpp exists, with tests/NAME_*_test.cpp
@@ -154,8 +154,9 @@ endfunction()
 #                   of `all`, but of `mutants`
 function(course_chapter)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "NEEDS_HOPPER" "NAME"
-    "VERSIONS;HOPPER;HOPPER_ONLY;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS;DEVICE_LINK")
+    "VERSIONS;HOPPER;HOPPER_ONLY;COMPARED;PEER_LIBRARIES;DEMOS;PROGRAMS;DEVICE_LINK;BUT_NOT_EXERCISES")
   set(COURSE_DEVICE_LINK ${ARG_DEVICE_LINK})
+  set(COURSE_EXERCISES "all")
   set(all_architectures "${CMAKE_CUDA_ARCHITECTURES}")  # of VERSIONS
   if(ARG_NEEDS_HOPPER AND COURSE_BACKEND STREQUAL "cuda")
     if(ARG_HOPPER_ONLY AND COURSE_HOPPER_ARCHITECTURES MATCHES "(^|;)90")
@@ -165,6 +166,7 @@ function(course_chapter)
     else()
       set(ARG_DEMOS "")
       set(ARG_PROGRAMS "")
+      set(COURSE_EXERCISES ${ARG_BUT_NOT_EXERCISES})
     endif()
   endif()
   course_check_device_link(${ARG_NAME})
@@ -240,6 +242,7 @@ endfunction()
 function(course_program_chapter)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "GPU_ONLY" "NAME" "SOURCES;COMPARED;DEMOS;DEVICE_LINK")
   set(COURSE_DEVICE_LINK ${ARG_DEVICE_LINK})
+  set(COURSE_EXERCISES "all")
   course_check_device_link(${ARG_NAME})
   if(ARG_GPU_ONLY AND COURSE_BACKEND STREQUAL "cpu")
     return()

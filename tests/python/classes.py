@@ -94,10 +94,11 @@ def on_cpu(label, chapter="03_transpose", size=None):
     return data
 
 
-def model(loads, stores, shared=0):
-    """Counts of 100 warps with these sectors and wavefronts per request."""
+def model(loads, stores, shared=0, requests=8192):
+    """Counts of so many requests, each with these sectors and wavefronts: by default one for 32
+    elements of a matrix of 512 x 512."""
     def access(value, unit):
-        return {"requests": 100 if value else 0, unit: 100 * value}
+        return {"requests": requests if value else 0, unit: requests * value}
     return {"global_loads": access(loads, "sectors"), "global_stores": access(stores, "sectors"),
             "global_atomics": access(0, "sectors"), "shared_loads": access(shared, "wavefronts"),
             "shared_stores": access(shared, "wavefronts"),

@@ -340,7 +340,7 @@ class OnTheCpu(Class):
         row_of(other, "05_shared_tile").update(verified=False, skipped="wrong at 3",
                                                findings=[{"kind": "race", "text": "x"}])
         text = self.table(good, other).text()
-        self.assertRegex(text, r"04_coalesced_writes +32\.00 +4\.00 +- +- +100 % +2/2 +2/2")
+        self.assertRegex(text, r"04_coalesced_writes +32\.00 +4\.00 +- +- +295k +2/2 +2/2")
         self.assertRegex(text, r"06_padded +4\.00 +4\.00 +1\.00 +1\.00 .* 2/2 +0/2")
         self.assertRegex(text, r"(?m)^bob +\S+ FAILED 05_shared_tile +1 race +")
         self.assertRegex(text, r"(?m)^bob +06_padded +4\.00 +4\.00 +2\.00 +2\.00")
@@ -377,7 +377,7 @@ class Exercises(Class):
                           exercise("c", "not yet", reason="wrong", counted=model(4, 4))).text()
         self.assertEqual(re.findall(r"(?m)^ *(\S+) +([abc]) ", text),
                          [("1", "a"), ("2", "b"), ("-", "c")])
-        self.assertRegex(text, r"(?m)02_one_t\S* +course +4\.00 +4\.00 .* 800$")
+        self.assertRegex(text, r"(?m)02_one_t\S* +course +4\.00 +4\.00 .* 65536$")
 
     def test_csv(self):
         rows = list(csv.DictReader(io.StringIO(self.table(exercise("a", ratio=1.2)).csv())))

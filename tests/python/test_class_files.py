@@ -347,6 +347,18 @@ class Counted(Class):
                          (str(count - 1), str(count), "1 race"))
         self.assertEqual(row["usual_counts"].split("/")[1], str(count))
 
+    def test_a_quarter_of_the_usual_total_is_seen(self):
+        files = [on_cpu(name, size={"rows": 96, "cols": 96}) for name in ("ada", "bob", "eve")]
+        for access in row_of(files[2], "05_shared_tile")["model"].values():
+            if isinstance(access, dict):
+                for unit in access:
+                    access[unit] //= 4  # as many per request as before
+        text = self.table(*files).text()
+        count = len(files[0]["results"])
+        self.assertRegex(text, rf"eve .* {count - 1}/{count}\n")
+        self.assertRegex(text, rf"ada .* {count}/{count}\n")
+        self.assertRegex(text, r"eve +05_shared_tile .*\d")
+
     def test_many_findings_stay_in_80_columns(self):
         data = on_cpu("ada")
         data["results"][0]["findings"] = [{"kind": f"kind {k} of many"} for k in range(9)]

@@ -1,4 +1,4 @@
-"""The exercises of all chapters on paper: numbers, pages, hints, and the answers to be refused."""
+"""The exercises of all chapters on paper: numbers, pages, hints, and answers to them."""
 
 import json
 import re
@@ -8,14 +8,27 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common" / "python"))
 
-from course import Problem, chapters, exercises, refused  # noqa: E402
+from course import Problem, answers, build, chapters, exercises  # noqa: E402
 
 ANSWER = {"exercise": "1_x", "name": "slow", "find": "fast", "replace": "slow",
           "says": "NOT YET: right, but slow"}
+FILE = """#include <cstdint>
+
+namespace one_thread {
+// 1 3: NOT YET: right, but one after the other
+// 2: PASSED
+cudaError_t add(int n) { return one(n); }
+}  // namespace one_thread
+
+namespace two {
+// 3: RIGHT;
+}  // namespace two
+"""
 
 
 def with_exercises():
@@ -82,45 +95,97 @@ class Judged(unittest.TestCase):
 
     def test_solutions_pass_and_starters_do_not(self):
         slow = "NOT YET: 1.05x of 05_shared_tile, and it takes 1.20x"
-        counts = " (or few enough counts: --backend cpu)"
         for kind, said, code, end in (
                 ("solution", "PASSED", 0, "passed"), ("starter", "PASSED", 0, "failed"),
                 ("starter", slow, 1, "passed"), ("starter", "broke", 1, "failed"),
-                ("solution", slow, 1, "failed"), ("solution", slow + counts, 1, "failed"),
-                ("solution", slow + ", a factor for an H100 or H200" + counts, 1, "skipped"),
+                ("solution", slow, 1, "failed"), ("solution", "RIGHT; 1.05x", 3, "passed"),
+                ("starter", "RIGHT; 1.05x", 3, "skipped"),
                 ("solution", "NOT YET: wrong at n=1", 1, "failed")):
             self.assertEqual(self.end_of(kind, said, code), end, (kind, said))
 
+    def test_what_is_written_of_a_solution_is_what_it_takes(self):
+        said = "in all, at n=9: {} sectors, 8 wavefronts, 7 requests in turn; the solution: 100, 8, 7\nPASSED"
+        for sectors, end in ((100, "passed"), (130, "passed"), (134, "failed"), (60, "failed")):
+            self.assertEqual(self.end_of("solution", said.format(sectors), 0), end, sectors)
 
-class Refused(unittest.TestCase):
-    """tests/exercises/NN.json."""
 
-    def test_every_answer_fits_its_solution(self):
-        names = []
-        for file in sorted((ROOT / "tests" / "exercises").glob("*.json")):
-            chapter = chapters.find(file.stem)
-            for answer in json.loads(file.read_text(encoding="utf-8")):
-                solution = chapter.path / "exercises/solution" / f"{answer['exercise']}.cu"
-                refused.changed(answer, solution.read_text(encoding="utf-8"))
-                self.assertTrue(answer["says"].startswith("NOT YET: "), answer["name"])
-                names.append((file.stem, answer["name"]))
-        self.assertEqual(len(names), len(set(names)))
-        self.assertTrue(names)
+class Answers(unittest.TestCase):
+    """tests/exercises: wrong turns, and right answers of other designs."""
+
+    def test_every_answer_is_found(self):
+        for chapter in with_exercises():
+            listed = ROOT / "tests" / "exercises" / f"{chapter.number}.json"
+            asked = (json.loads(listed.read_text(encoding="utf-8")) if listed.exists() else [])
+            stems = {starter.stem for starter in chapter.exercises().values()}
+            self.assertLessEqual({one["exercise"] for one in asked}, stems)
+            for stem in stems:
+                for answer in answers.of_exercise(chapter.name, stem):
+                    self.assertRegex(answer.says, "PASSED|RIGHT;|NOT YET: ", answer.name)
+            for file in (ROOT / "tests" / "exercises" / chapter.number).glob("*.cu"):
+                text = file.read_text(encoding="utf-8")
+                self.assertEqual(len(answers.PART.findall(text)),
+                                 len(re.findall(r"^namespace \w+ \{", text, re.M)), file)
+
+    def test_beginners_kernels_and_other_designs(self):
+        """Each exercise on a problem refuses two wrong turns or more, and takes three designs."""
+        for chapter in with_exercises():
+            for number, starter in chapter.exercises().items():
+                if chapter.number == "00" and number > 3:
+                    continue  # functions of the host
+                says = [one.says for one in answers.of_exercise(chapter.name, starter.stem)]
+                with self.subTest(f"{chapter.name} {starter.stem}"):
+                    right = [one for one in says if not one.startswith("NOT YET: ")]
+                    self.assertGreaterEqual(len(says) - len(right), 2)
+                    self.assertGreaterEqual(len(right), 3)
+
+    def test_of_a_file(self):
+        found = {number: answers.of_text(FILE, number) for number in "1234"}
+        self.assertEqual([[one.name for one in found[number]] for number in "1234"],
+                         [["one_thread"], ["one_thread"], ["one_thread", "two"], []])
+        self.assertEqual(found["2"][0].says, "PASSED")
+        self.assertEqual(found["3"][1].head, "#include <cstdint>\n\n")
+        self.assertTrue(found["1"][0].code.endswith("return one(n); }\n}  // namespace one_thread\n"))
 
     def test_the_text_must_stand_there_once(self):
-        self.assertEqual(refused.changed(ANSWER, "it is fast"),
-                         "// NOT YET: right, but slow\nit is slow")
+        self.assertEqual(answers.changed(ANSWER, "namespace exercise {\nit is fast"),
+                         "namespace slow {\nit is slow")
         for solution, count in (("it is not", 0), ("fast, fast", 2)):
             with self.assertRaisesRegex(Problem, f"'fast' stands {count} times"):
-                refused.changed(ANSWER, solution)
+                answers.changed(ANSWER, solution)
 
-    def test_command(self):
+    def test_the_launcher_is_the_last(self):
+        text = ("cudaError_t helper(int n) {\n}\ncudaError_t run(void (*launch)(), Pair<int, 2>& a,\n"
+                "                float* b) {\n}\n")
+        name, parameters, called = answers.launcher(text)
+        self.assertEqual((name, called), ("run", ["launch", "a", "b"]))
+        self.assertIn("Pair<int, 2>& a,", parameters)
+        with self.assertRaisesRegex(Problem, "no launcher"):
+            answers.launcher("int main() {}")
+
+    def test_a_verdict_and_its_exit_code(self):
         with tempfile.TemporaryDirectory() as folder:
-            listed, solution, output = (Path(folder) / name for name in ("a.json", "s.cu", "o/o.cu"))
-            listed.write_text(json.dumps([ANSWER]))
-            solution.write_text("fast\n")
-            self.assertEqual(refused.main([str(listed), "slow", str(solution), str(output)]), 0)
-            self.assertTrue(output.read_text().endswith("slow\n"))
+            program = Path(folder) / "program"
+            for says, said, code, right in (
+                    ("PASSED", "PASSED", 0, True), ("PASSED", "PASSED", 1, False),
+                    ("RIGHT;", "RIGHT; no", 3, True), ("RIGHT;", "RIGHT; no", 0, False),
+                    ("NOT YET: a", "NOT YET: ab", 66, True), ("NOT YET: b", "NOT YET: ab", 1, False),
+                    ("NOT YET: a", "NOT YET: a", 0, False), ("PASSED", "", 0, False)):
+                program.write_text(f"#!/bin/sh\necho '{said}'\nexit {code}\n")
+                program.chmod(0o755)
+                why = answers.judged(str(program), answers.Answer("x", says, ""))
+                self.assertEqual(why == "", right, (says, said, code, why))
+
+
+class NewerGpu(unittest.TestCase):
+    """An exercise that the chosen architectures have not."""
+
+    def test_one_line_says_what_it_needs(self):
+        choice = build.Choice("cuda", "80-real;86-real", Path("x"), True, "NVIDIA A100")
+        with mock.patch.object(build, "targets_of", return_value=["there"]):
+            build.must_have(choice, "there", "exercise 1 of 09_tma")
+            with self.assertRaisesRegex(Problem, "^exercise 1 of 09_tma needs compute capability 9.0: use "
+                                        r"--backend cpu \(this build is for 8.0 and 8.6\)$"):
+                build.must_have(choice, "absent", "exercise 1 of 09_tma")
 
 
 if __name__ == "__main__":

@@ -286,6 +286,14 @@ def targets_of(folder: Path) -> List[str]:
     return re.findall(r"^(?:\.\.\. )?([\w./-]+)(?:: phony)?(?: \(.*\))?$", text, re.MULTILINE)
 
 
+def must_have(choice: Choice, target: str, what: str) -> None:
+    """A Problem, if a configured folder has no such target: what it is needs a newer GPU."""
+    if target not in targets_of(choice.folder):
+        of = " and ".join(machine.dotted(one) for one in re.findall(r"\d\d+", choice.arch))
+        raise Problem(f"{what} needs compute capability 9.0: use --backend cpu (this build is for "
+                      f"{of})")
+
+
 def call(command: Sequence[str], interrupted: str = "interrupted", limit: Optional[float] = None,
          **options: Any) -> int:
     """Run a program of ours to its end, or for at most `limit` seconds. On Ctrl-C it gets time to

@@ -12,9 +12,9 @@ from .class_files import Entry, Names
 from .results import Row
 
 HEADINGS = ["student", "right", "findings", "usual counts"]
-VERSIONS = ["version"] + [name for name, _, _ in counts.ACCESSES] + ["lanes", "right", "usual"]
-DIFFERING = ["student", "version"] + [name for name, _, _ in counts.ACCESSES] + ["lanes"]
-NOTE = (counts.NOTE + " Usual: as the course counted its own version at this size, or, where it "
+VERSIONS = ["version"] + [name for name, _, _ in counts.ACCESSES] + ["total", "right", "usual"]
+DIFFERING = ["student", "version"] + [name for name, _, _ in counts.ACCESSES] + ["in all", "lanes"]
+NOTE = (counts.NOTE + " Total: these sectors and wavefronts of the whole launch. Usual: as the course counted its own version at this size, or, where it "
         "has not, as most of the class did.")
 
 Key = Tuple[str, str, Tuple]
@@ -50,17 +50,17 @@ def key_of(row: Row) -> Key:
     return row.study, row.version, row.case
 
 
-def usual(chapter: str, rows: Sequence[Row]) -> counts.Counts:
+def usual(chapter: str, rows: Sequence[Row]) -> counts.Counted:
     """The counts of one version: the course's, else those that most of `rows` have."""
     known = counts.of_course(chapter).get((rows[0].study, rows[0].version,
                                            counts.size_key(rows[0])))
     if known:
         return known
-    seen = collections.Counter(tuple(counts.cells(counts.per_request(row.model or {})))
+    seen = collections.Counter(tuple(counts.counted(row.model).cells)
                                for row in rows)
     most = seen.most_common(1)[0][0]
-    return next(counts.per_request(row.model or {}) for row in rows
-                if tuple(counts.cells(counts.per_request(row.model or {}))) == most)
+    return next(counts.counted(row.model) for row in rows
+                if tuple(counts.counted(row.model).cells) == most)
 
 
 def findings_text(rows: Sequence[Row]) -> str:
@@ -91,11 +91,11 @@ def table(entries: Sequence[Entry], names: Names, study: Optional[str] = None) -
     for entry, rows in mine:
         counted = [row for row in rows if row.model]
         other = [row for row in counted
-                 if not counts.same(counts.per_request(row.model or {}), known[key_of(row)])]
+                 if not counts.counted(row.model).same(known[key_of(row)])]
         students.append(student_of(names.of(entry), rows,
                                    f"{len(counted) - len(other)}/{len(counted)}"))
         differing += [[names.of(entry), called(key_of(row), by_key),
-                       *counts.cells(counts.per_request(row.model or {})),
+                       *counts.counted(row.model).cells,
                        counts.lanes_cell(row.model or {})] for row in other]
     return Counted([version_line(called(key, by_key), rows, known[key])
                     for key, rows in by_key.items()], students, differing)
@@ -110,9 +110,8 @@ def called(key: Key, keys: Iterable[Key]) -> str:
     return key[1] + (f", {', '.join(parts)}" if parts else "")
 
 
-def version_line(name: str, rows: Sequence[Row], known: counts.Counts) -> List[str]:
-    lanes = collections.Counter(counts.lanes_cell(row.model or {}) for row in rows)
-    same = sum(counts.same(counts.per_request(row.model or {}), known) for row in rows)
+def version_line(name: str, rows: Sequence[Row], known: counts.Counted) -> List[str]:
+    same = sum(counts.counted(row.model).same(known) for row in rows)
     right = sum(row.verified is True for row in rows)
-    return [name, *counts.cells(known), lanes.most_common(1)[0][0], f"{right}/{len(rows)}",
+    return [name, *known.cells, f"{right}/{len(rows)}",
             f"{same}/{len(rows)}"]

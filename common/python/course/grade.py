@@ -293,6 +293,8 @@ def compile_all(chapter: Chapter, number: int, choice: Choice, count: int,
     build.configure(choice, force=True)
     todo = [index for index in range(count) if index not in refused]
     kernels = {index: target_of(chapter, number, index, kernel=True) for index in todo}
+    for target in list(kernels.values())[:1]:
+        build.must_have(choice, target, f"exercise {number} of {chapter.name}")
     said = build_apart(choice, list(kernels.values()), "kernels") if kernels else ""
     given = submissions.given_by(starter_of(chapter, number)[0])
     for index, target in kernels.items():
