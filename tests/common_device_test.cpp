@@ -310,10 +310,12 @@ TEST(MostCounted, NamesTheFirstFinding) {
   expect(&M::bulk_bytes_per_element, 4, "bulk copies read 8 bytes per element, 4 would do");
   expect(&M::barriers_per_block, 1, "2 barriers per block, 1 would do");
   counts.blocks = 10;
-  counts.engine_read = 10 * 2048;
+  counts.engine_read_most = 2048;
   expect(&M::bulk_bytes_per_block, 1024, "bulk copies read 2 KiB per block, 1 would do");
   counts.shared_bytes = 256;
   expect(&M::shared_bytes, 128, "256 bytes of shared memory per block, 128 would do");
+  counts.launches = 2;
+  expect(&M::launches, 1, "2 launches, 1 would do");
 }
 
 TEST(Totals, AreJudgedBesideTheSolutions) {
@@ -327,11 +329,15 @@ TEST(Totals, AreJudgedBesideTheSolutions) {
   counts.lanes = 500 * 32;
   counts.blocks = 2;
   counts.launches = 1;
-  const auto judged = [&] { return course::too_much(solution, {}, counts); };
+  const auto judged = [&] {
+    const std::string few = course::too_few_at_work(solution, {}, counts);
+    return few.empty() ? course::too_much(solution, {}, counts) : few;
+  };
   EXPECT_EQ(judged(), "");
   counts.busiest = 217;
-  EXPECT_EQ(judged(), "one after the other: 217 requests to memory in turn, 50 would do; 32 of 32 "
-                      "lanes at work, 2 blocks, 1 launch");
+  EXPECT_EQ(judged(),
+            "one after the other: 217 requests to memory in turn, 50 would do; 32 of 32 "
+            "lanes at work, 2 blocks, 1 launch");
   counts.busiest = 216;
   EXPECT_EQ(judged(), "");
   counts.global_loads.words = 512 * 217;  // by more warps than run at the same time
@@ -343,6 +349,13 @@ TEST(Totals, AreJudgedBesideTheSolutions) {
   EXPECT_EQ(judged(), "shared memory takes 1001 wavefronts in all, 100 would do");
   counts.shared_loads.units = 1000;  // no more than sectors
   EXPECT_EQ(judged(), "");
+  counts.shared_loads.units = 4000;
+  counts.global_loads.units = 3000;  // 2.3 times what may be, and the others four
+  EXPECT_EQ(judged(), "shared memory takes 4000 wavefronts in all, 100 would do");
+  counts.lanes = 8 * 500;
+  EXPECT_EQ(judged(),
+            "shared memory takes 4000 wavefronts in all, 100 would do; 8 of 32 lanes at "
+            "work, 2 blocks, 1 launch");
 }
 
 TEST(MostCounted, AllowsWideAccessesAsManyBytes) {

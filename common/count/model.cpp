@@ -38,9 +38,12 @@ Model model_of(const simt::KernelCount& kernel) {
   model.warp_steps = kernel.warp_steps;
   model.lane_steps = kernel.lane_steps;
   model.busiest = kernel.busiest;
+  model.polled_words = kernel.polled_words;
+  model.polled_sectors = kernel.polled_sectors;
   model.shared_bytes = kernel.shared_bytes;
   model.launches = kernel.launches;
   model.blocks = kernel.blocks;
+  model.by_kernels = kernel.by_kernels;
   for (const simt::LineCount& line : kernel.lines) {
     model.exact = model.exact && line.exact;
     model.lanes += line.lanes;
@@ -53,6 +56,7 @@ Model model_of(const simt::KernelCount& kernel) {
 Model counts_during(const std::function<void()>& launch) {
   simt::take_counts();  // those of earlier launches
   simt::take_engine_bytes();
+  simt::take_besides();
   simt::set_counting(true);
   launch();
   simt::set_counting(false);
@@ -71,16 +75,24 @@ Model counts_during(const std::function<void()>& launch) {
     model.warp_steps += part.warp_steps;
     model.lane_steps += part.lane_steps;
     model.busiest += part.busiest;
+    model.polled_words += part.polled_words;
+    model.polled_sectors += part.polled_sectors;
     model.lanes += part.lanes;
     model.shared_bytes = std::max(model.shared_bytes, part.shared_bytes);
     model.launches += part.launches;
     model.blocks += part.blocks;
+    model.by_kernels += part.by_kernels;
     model.exact = model.exact && part.exact;
     model.parts.push_back(part);
   }
   const simt::EngineBytes engine = simt::take_engine_bytes();
   model.engine_read = engine.read;
   model.engine_written = engine.written;
+  model.engine_read_most = engine.read_most;
+  const simt::Besides besides = simt::take_besides();
+  model.products = besides.products;
+  model.to_host = besides.to_host;
+  model.copied = besides.copied;
   model.report = simt::table(kernels);
   return model;
 }

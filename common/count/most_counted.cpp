@@ -10,6 +10,7 @@ namespace {
 /// "uncoalesced: 32 sectors per load request, 4 would do"; empty if `counted` is few enough.
 std::string finding(const char* before, double counted, const char* what, double would_do) {
   if (would_do == 0 || counted <= 1.001 * would_do) return "";
+  if (would_do <= MostCounted::none) would_do = 0;
   char text[160];
   std::snprintf(text, sizeof text, "%s%.4g %s, %.4g would do", before, counted, what, would_do);
   return text;
@@ -23,7 +24,8 @@ std::string of_requests(const char* before, const Requests& r, const char* what,
 }
 
 double bytes_per_element(const Model& counts, std::int64_t elements) {
-  const auto sectors = static_cast<double>(counts.global_loads.units + counts.global_stores.units);
+  const auto sectors = static_cast<double>(counts.global_loads.units + counts.global_stores.units -
+                                           counts.polled_sectors);
   return elements == 0 ? 0 : 32 * sectors / static_cast<double>(elements);
 }
 
@@ -34,12 +36,6 @@ double per_32_elements(const Requests& r, std::int64_t elements) {
 double bulk_bytes_per_element(const Model& counts, std::int64_t elements) {
   return elements == 0 ? 0
                        : static_cast<double>(counts.engine_read) / static_cast<double>(elements);
-}
-
-double bulk_bytes_per_block(const Model& counts) {
-  return counts.blocks == 0
-             ? 0
-             : static_cast<double>(counts.engine_read) / static_cast<double>(counts.blocks);
 }
 
 double per_64_flops(const Requests& r, double flops) {
@@ -61,7 +57,8 @@ double barriers_per_block(const Model& counts) {
 bool MostCounted::any() const {
   return load_sectors + store_sectors + read_wavefronts + write_wavefronts + load_requests +
              atomic_requests + read_requests + read_wavefronts_per_multiply + bytes_per_element +
-             bulk_bytes_per_element + bulk_bytes_per_block + barriers_per_block + shared_bytes >
+             bulk_bytes_per_element + bulk_bytes_per_block + barriers_per_block + shared_bytes +
+             launches >
          0;
 }
 
@@ -72,6 +69,8 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
                   most.load_sectors),
       of_requests("uncoalesced: ", counts.global_stores, "sectors per store request",
                   most.store_sectors),
+      finding("", per_32_elements(counts.shared_loads, elements),
+              "reads of shared memory per 32 elements", most.read_requests),
       of_requests("bank conflicts: ", counts.shared_loads, "wavefronts per read of shared memory",
                   most.read_wavefronts),
       of_requests("bank conflicts: ", counts.shared_stores, "wavefronts per write of shared memory",
@@ -80,8 +79,6 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
               most.load_requests),
       finding("", per_32_elements(counts.global_atomics, elements), "atomics per 32 elements",
               most.atomic_requests),
-      finding("", per_32_elements(counts.shared_loads, elements),
-              "reads of shared memory per 32 elements", most.read_requests),
       finding("", per_64_flops(counts.shared_loads, flops),
               "wavefronts of shared memory per multiplication of a warp",
               most.read_wavefronts_per_multiply),
@@ -89,11 +86,12 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
               most.bytes_per_element),
       finding("bulk copies read ", bulk_bytes_per_element(counts, elements), "bytes per element",
               most.bulk_bytes_per_element),
-      finding("bulk copies read ", bulk_bytes_per_block(counts) / 1024, "KiB per block",
-              most.bulk_bytes_per_block / 1024),
+      finding("bulk copies read ", static_cast<double>(counts.engine_read_most) / 1024,
+              "KiB per block", most.bulk_bytes_per_block / 1024),
       finding("", barriers_per_block(counts), "barriers per block", most.barriers_per_block),
       finding("", static_cast<double>(counts.shared_bytes), "bytes of shared memory per block",
-              most.shared_bytes)};
+              most.shared_bytes),
+      finding("", static_cast<double>(counts.launches), "launches", most.launches)};
   for (const std::string& text : findings) {
     if (!text.empty()) return text;
   }
@@ -107,8 +105,9 @@ Totals totals_of(const Model& counts) {
   const Requests* const shared[] = {&counts.shared_loads, &counts.shared_stores,
                                     &counts.shared_atomics};
   Totals totals;
-  totals.sectors = static_cast<double>(counts.engine_read + counts.engine_written) / 32;
-  double words = 0;
+  totals.sectors = static_cast<double>(counts.engine_read + counts.engine_written) / 32 -
+                   static_cast<double>(counts.polled_sectors);
+  double words = -static_cast<double>(counts.polled_words);
   for (const Requests* r : global) {
     totals.sectors += static_cast<double>(r->units);
     words += static_cast<double>(r->words);
@@ -123,40 +122,56 @@ Totals totals_of(const Model& counts) {
 
 namespace {
 
-/// "; 1 of 32 lanes at work, 1 block, 2048 launches"
-std::string at_work(const Model& counts) {
+double lanes_at_work(const Model& counts) {
   const double requests =
       static_cast<double>(counts.global_loads.requests + counts.global_stores.requests +
                           counts.global_atomics.requests + counts.shared_loads.requests +
                           counts.shared_stores.requests + counts.shared_atomics.requests);
+  return static_cast<double>(counts.lanes) / std::max(1.0, requests);
+}
+
+/// "; 1 of 32 lanes at work, 1 block, 2048 launches"
+std::string at_work(const Model& counts) {
   char text[120];
-  std::snprintf(text, sizeof text, "; %.2g of 32 lanes at work, %llu block%s, %llu launch%s",
-                static_cast<double>(counts.lanes) / std::max(1.0, requests),
+  std::snprintf(text, sizeof text, "; %llu block%s, %llu launch%s, %.2g of 32 lanes at work",
                 static_cast<unsigned long long>(counts.blocks), counts.blocks == 1 ? "" : "s",
-                static_cast<unsigned long long>(counts.launches), counts.launches == 1 ? "" : "es");
+                static_cast<unsigned long long>(counts.launches), counts.launches == 1 ? "" : "es",
+                lanes_at_work(counts));
   return text;
 }
 
 }  // namespace
 
-std::string too_much(const Totals& solution, const Room& room, const Model& counts) {
+std::string too_few_at_work(const Totals& solution, const Room& room, const Model& counts) {
   constexpr double few = 16;  // requests that no design need care about
+  const double in_turn = totals_of(counts).in_turn;
+  if (in_turn <= room.in_turn * solution.in_turn + few) return "";
+  char text[120];
+  std::snprintf(text, sizeof text,
+                "one after the other: %.0f requests to memory in turn, %.0f would do", in_turn,
+                solution.in_turn);
+  return text + at_work(counts);
+}
+
+std::string too_much(const Totals& solution, const Room& room, const Model& counts) {
   const Totals yours = totals_of(counts);
-  char text[160] = "";
-  if (yours.in_turn > room.in_turn * solution.in_turn + few) {
-    std::snprintf(text, sizeof text,
-                  "one after the other: %.0f requests to memory in turn, %.0f would do",
-                  yours.in_turn, solution.in_turn);
-    return text + at_work(counts);
-  }
-  if (yours.sectors > room.sectors * solution.sectors) {
+  const double most_sectors = room.sectors * solution.sectors,
+               saved = std::max(0.0, solution.sectors - yours.sectors),
+               most_wavefronts =
+                   std::max(room.wavefronts * solution.wavefronts, solution.sectors + 4 * saved);
+  const double over = yours.sectors / most_sectors,
+               over_shared = most_wavefronts == 0 ? 0 : yours.wavefronts / most_wavefronts;
+  if (!(over > 1) && !(over_shared > 1)) return "";
+  char text[120];
+  if (over >= over_shared) {
     std::snprintf(text, sizeof text, "it moves %.0f sectors in all, %.0f would do", yours.sectors,
                   solution.sectors);
-  } else if (yours.wavefronts > std::max(room.wavefronts * solution.wavefronts, solution.sectors)) {
+  } else {
     std::snprintf(text, sizeof text, "shared memory takes %.0f wavefronts in all, %.0f would do",
                   yours.wavefronts, solution.wavefronts);
   }
-  return text;
+  constexpr double part_of_a_warp = 8;  // lanes
+  return text + std::string(lanes_at_work(counts) <= part_of_a_warp ? at_work(counts) : "");
 }
 
 }  // namespace course

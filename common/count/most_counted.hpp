@@ -12,6 +12,8 @@ namespace course {
 /// The most that may be counted in one launch of a version: averages over its requests, its blocks
 /// or its elements. 0: not judged.
 struct MostCounted {
+  static constexpr double none = 1e-9;  ///< for what may not be there at all
+
   /// Sectors per request to global memory, for a lane's access of 4 bytes. Accesses of 8 and 16
   /// bytes may take two and four times as many: they move as many bytes more.
   double load_sectors = 0, store_sectors = 0;
@@ -29,9 +31,10 @@ struct MostCounted {
   /// Bytes that bulk copies read from global memory, per element of the first input. What a
   /// multicast brings to several blocks is read once.
   double bulk_bytes_per_element = 0;
-  double bulk_bytes_per_block = 0;
-  double barriers_per_block = 0;  ///< in the kernel that has most of them
-  double shared_bytes = 0;        ///< of the block that has most
+  double bulk_bytes_per_block = 0;  ///< of the block that reads most
+  double barriers_per_block = 0;    ///< in the kernel that has most of them
+  double shared_bytes = 0;          ///< of the block that has most
+  double launches = 0;
 
   bool any() const;
 };
@@ -52,9 +55,13 @@ struct Room {
   double sectors = 1.5, wavefronts = 1.5, in_turn = 4;
 };
 
-/// Empty, or the first total that is too much beside the solution's: "one after the other: 786432
-/// requests to memory in turn, 48 would do; 1 of 32 lanes at work, 1 block". Wavefronts that are no
-/// more than the solution's sectors cost no time.
+/// Empty, or that too little happens at the same time: "one after the other: 786432 requests to
+/// memory in turn, 48 would do; 1 of 32 lanes at work, 1 block, 1 launch".
+std::string too_few_at_work(const Totals& solution, const Room& room, const Model& counts);
+
+/// Empty, or the total that is too much beside the solution's, of two the one that is more so: "it
+/// moves 786432 sectors in all, 98304 would do". Wavefronts that are no more than the solution's
+/// sectors cost no time, and each sector that is saved pays for four.
 std::string too_much(const Totals& solution, const Room& room, const Model& counts);
 
 /// Empty, or the first finding with what was counted and what would do: "uncoalesced: 32 sectors

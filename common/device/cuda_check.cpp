@@ -19,6 +19,9 @@ const char* hint(cudaError_t error) {
     case cudaErrorIllegalAddress:
       return on_cpu ? "a line that begins with 'simt:' says which thread did it, and in which line"
                     : "a kernel touched memory that is not its own; run it under compute-sanitizer";
+    case cudaErrorLaunchFailure:
+      return on_cpu ? "a line that begins with 'simt:' says which thread did it, and in which line"
+                    : "a kernel went wrong; run it under compute-sanitizer";
     case cudaErrorMemoryAllocation:
       return "try a smaller --size, or close other programs on this GPU";
     case cudaErrorNoKernelImageForDevice:

@@ -3,6 +3,7 @@
 /// The program behind an exercise of a chapter.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,14 @@ struct Exercise {
   /// What the solutions of exercises 1, 2, ... take in all at the largest test size of up to 1 MiB,
   /// as the CPU backend says it, and how many times as much an answer may take.
   std::vector<Totals> solutions;
+  std::optional<Size> counted;  ///< another size for that
   Room room;
+  /// Of the launches at that size so many must come from kernels.
+  std::uint64_t least_by_kernels = 0;
+  bool tensor_cores = false;  ///< they must multiply: mma, wmma, wgmma
+  /// Who must bring most of the input to shared memory: the threads' own loads will do,
+  /// asynchronous copies, bulk copies.
+  enum class Brings { anything, copies, bulk_copies } brings = Brings::anything;
 
   bool asks_for_speed() const { return least_ratio > 0 || most.any(); }
 };

@@ -46,24 +46,6 @@ Size large(const Exercise& exercise) {
   return most;
 }
 
-/// \returns what one launch at a large size does too much of, in all, or that it does not do all of
-/// it; or nothing.
-std::string judge_totals(const Exercise& exercise, const Options& options) {
-  const Size size = large(exercise);
-  const auto problem = exercise.make(size, options.seed, Input::random);
-  const Model counts = *counted_row(exercise, exercise.yours, *problem).model;
-  const std::string hollow = untouched(*problem, counts);
-  if (!hollow.empty()) return hollow;
-  const auto index = static_cast<std::size_t>(exercise.number - 1);
-  if (index >= exercise.solutions.size()) return "";
-  const Totals yours = totals_of(counts), &solution = exercise.solutions[index];
-  std::printf("in all, at %s: %.0f sectors, %.0f wavefronts, %.0f requests in turn",
-              size.text().c_str(), yours.sectors, yours.wavefronts, yours.in_turn);
-  std::printf("; the solution: %.0f, %.0f, %.0f\n", solution.sectors, solution.wavefronts,
-              solution.in_turn);
-  return too_much(solution, exercise.room, counts);
-}
-
 /// Counts one launch of the learner's version at the last of its test sizes; shows them if asked.
 /// \returns what it does too much of, or nothing.
 std::string judge_counts(const Exercise& exercise, const Options& options, Report& report) {
@@ -81,14 +63,55 @@ std::string judge_counts(const Exercise& exercise, const Options& options, Repor
   return too_many(exercise.most, counts, inputs.empty() ? 0 : inputs[0].count, problem->flops());
 }
 
+std::string not_brought(const Exercise& exercise, const Problem& problem, const Model& counts) {
+  using Brings = Exercise::Brings;
+  if (exercise.brings == Brings::anything) return "";
+  const bool bulk = exercise.brings == Brings::bulk_copies;
+  const double bytes = static_cast<double>(counts.engine_read + (bulk ? 0 : counts.copied));
+  if (bytes >= problem.bytes_read() / 2) return "";
+  char text[120];
+  std::snprintf(text, sizeof text, "%s copies read %.0f bytes of the input's %.0f",
+                bulk ? "bulk" : "asynchronous", bytes, problem.bytes_read());
+  return text;
+}
+
+void tell_totals(const Size& size, const Totals& yours, const Totals& solution) {
+  std::printf("in all, at %s: %.0f sectors, %.0f wavefronts, %.0f requests in turn",
+              size.text().c_str(), yours.sectors, yours.wavefronts, yours.in_turn);
+  std::printf("; the solution: %.0f, %.0f, %.0f\n", solution.sectors, solution.wavefronts,
+              solution.in_turn);
+}
+
+/// Counts one launch at a large size, and one at the last of the test sizes. \returns why it is no
+/// answer, or nothing.
+std::string judge_by_counts(const Exercise& exercise, const Options& options, Report& report) {
+  const Size size = exercise.counted ? *exercise.counted : large(exercise);
+  const auto problem = exercise.make(size, options.seed, Input::random);
+  const Model counts = *counted_row(exercise, exercise.yours, *problem).model;
+  const std::string hollow = untouched(*problem, counts);
+  if (!hollow.empty()) return hollow;
+  if (counts.to_host > 0) return "its launcher copies to the host: kernels are to do all of it";
+  const auto index = static_cast<std::size_t>(exercise.number - 1);
+  const bool known = index < exercise.solutions.size();  // no exercise of a teacher's own
+  if (known) {
+    tell_totals(size, totals_of(counts), exercise.solutions[index]);
+    const std::string few = too_few_at_work(exercise.solutions[index], exercise.room, counts);
+    if (!few.empty()) return few;
+  }
+  if (counts.by_kernels < exercise.least_by_kernels) return "no kernel launches another";
+  if (exercise.tensor_cores && counts.products == 0) return "no tensor core multiplies";
+  if (const std::string why = not_brought(exercise, *problem, counts); !why.empty()) return why;
+  const std::string requests = judge_counts(exercise, options, report);
+  if (!known) return requests;
+  return requests.empty() ? too_much(exercise.solutions[index], exercise.room, counts) : requests;
+}
+
 }  // namespace
 
 int judge_speed(const Exercise& exercise, const Options& options, const Device&, Report& report) {
   const bool counted = simt::instrumented();
   if (counted) {
-    std::string why = judge_counts(exercise, options, report);
-    const std::string in_all = judge_totals(exercise, options);
-    if (why.empty()) why = in_all;
+    const std::string why = judge_by_counts(exercise, options, report);
     if (!why.empty()) return not_yet(report, "right, but " + why);
   }
   if (exercise.least_ratio == 0) return passed(report);

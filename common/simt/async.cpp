@@ -40,7 +40,16 @@ struct Copy {
   bool again = false;                      ///< of a multicast, for a block that is not its first
 };
 
-std::atomic<std::uint64_t> engine_read{0}, engine_written{0};
+std::atomic<std::uint64_t> engine_read{0}, engine_written{0}, engine_read_most{0};
+
+void count_read(Block& block, std::uint64_t bytes) {
+  engine_read += bytes;
+  block.engine_read += bytes;
+  std::uint64_t most = engine_read_most;
+  while (block.engine_read > most &&
+         !engine_read_most.compare_exchange_weak(most, block.engine_read)) {
+  }
+}
 
 /// Checked, but not counted by line: the copy engine moves the data, not the threads.
 void land(const Copy& copy) {
@@ -48,8 +57,10 @@ void land(const Copy& copy) {
   if (copy.bulk) {
     const bool from_global =
         copy.from != nullptr && !is_window(reinterpret_cast<std::uintptr_t>(copy.from));
-    if (from_global && !copy.again) engine_read += copy.bytes;
+    if (from_global && !copy.again) count_read(*thread.block, copy.bytes);
     if (!is_window(reinterpret_cast<std::uintptr_t>(copy.to))) engine_written += copy.bytes;
+  } else if (copy.from != nullptr) {
+    count_copied(copy.bytes);
   }
   if (checking) {
     const Strength strength = copy.bulk ? Strength::copied : Strength::plain;
@@ -357,7 +368,9 @@ void check_leaving_barriers(const Thread& thread) {
   }
 }
 
-EngineBytes take_engine_bytes() { return {engine_read.exchange(0), engine_written.exchange(0)}; }
+EngineBytes take_engine_bytes() {
+  return {engine_read.exchange(0), engine_written.exchange(0), engine_read_most.exchange(0)};
+}
 
 void mbarrier_init(std::uint64_t* barrier, unsigned count) {
   if (current_thread != nullptr) {
@@ -408,6 +421,11 @@ std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count, std::int64
   });
   if (load(barrier).parity != state_of(old).parity && record != nullptr) {
     for (Copy& copy : record->copies) copy.ready = copy.ready || !copy.counted;
+  }
+  // In half of the launches who orders is late for what it does next: others come first.
+  if (bytes > 0 && checking && record != nullptr &&
+      __builtin_parityll(current_thread->block->grid->number)) {
+    for (int turns = 0; turns < 3; ++turns) step_aside(*current_thread);
   }
   return old;
 }
@@ -554,6 +572,7 @@ void async_copy(void* to, const void* from, std::size_t bytes) {
   Thread& thread = *current_thread;
   if (thread.copies.empty()) thread.copies.emplace_back();
   thread.has_copies = true;
+  count_copied(bytes);
   thread.copies.back().push_back({to, from, bytes});
 }
 
@@ -581,6 +600,7 @@ void later(Later* call, void* to, std::uint64_t a, std::uint64_t b) {
   Thread& thread = *current_thread;
   if (thread.tasks.empty()) thread.tasks.emplace_back();
   thread.has_copies = true;
+  if (counting && thread.lane == 0) count_product();
   thread.tasks.back().push_back({call, to, a, b});
 }
 

@@ -29,6 +29,7 @@ struct Counters {
   std::uint64_t barriers = 0, warp_steps = 0, lane_steps = 0;
   std::uint64_t busiest = 0;       ///< the most words of a warp
   std::uint64_t shared_bytes = 0;  ///< the most of a block
+  std::uint64_t polled_words = 0, polled_sectors = 0;
   bool exact = true, diverged = false;
   std::uint64_t last_key = ~std::uint64_t{0};
   Site* last = nullptr;
@@ -278,8 +279,18 @@ class Matcher {
       if (++cursor.next == sizes_[l]) active_ &= ~(1u << l);
     }
     if (event.kind < Event::load) return;
-    warp_.words += std::max(1u, request.bytes / 4);
+    const std::uint64_t words = std::max(1u, request.bytes / 4);
+    const std::uint64_t before = counters_.site(event).units;
+    const std::uintptr_t asked = request.address[0];
     count_request(counters_, event, request, trace_);
+    if (event.kind != Event::store && warp_.asked == asked && warp_.asked_at == event.pc) {
+      counters_.polled_words += words;  // it waits: how often depends on who runs when
+      if (!event.shared) counters_.polled_sectors += counters_.site(event).units - before;
+    } else {
+      warp_.words += words;
+    }
+    warp_.asked = asked;
+    warp_.asked_at = event.pc;
   }
 
   void forget_matched(unsigned l) {
@@ -342,6 +353,8 @@ KernelCount count_of(const std::string& name, const KernelTotal& total) {
   count.warp_steps = total.counters.warp_steps;
   count.lane_steps = total.counters.lane_steps;
   count.busiest = total.busiest;
+  count.polled_words = total.counters.polled_words;
+  count.polled_sectors = total.counters.polled_sectors;
   count.shared_bytes = total.counters.shared_bytes;
   std::map<std::tuple<std::string, int, int, std::uint64_t>, Site> lines;
   for (const auto& [key, site] : total.counters.sites) {
@@ -431,6 +444,8 @@ void merge_counters(Worker& worker, Grid& grid) {
     grid.busiest = from.busiest;
   }
   to.shared_bytes = std::max(to.shared_bytes, from.shared_bytes);
+  to.polled_words += from.polled_words;
+  to.polled_sectors += from.polled_sectors;
   for (const auto& [key, site] : from.sites) add(to.sites[key], site);
   to.barriers += from.barriers;
   to.warp_steps += from.warp_steps;
@@ -440,6 +455,20 @@ void merge_counters(Worker& worker, Grid& grid) {
   to.exact = to.exact && !from.diverged;
 #endif
   worker.counters.reset();
+}
+
+namespace {
+std::atomic<std::uint64_t> products{0}, bytes_to_host{0}, bytes_copied{0};
+}  // namespace
+void count_product() { ++products; }
+void count_to_host(std::uint64_t bytes) {
+  if (counting) bytes_to_host += bytes;
+}
+void count_copied(std::uint64_t bytes) {
+  if (counting) bytes_copied += bytes;
+}
+Besides take_besides() {
+  return {products.exchange(0), bytes_to_host.exchange(0), bytes_copied.exchange(0)};
 }
 
 std::vector<KernelCount> take_counts() {

@@ -215,6 +215,11 @@ void leave(Thread& thread, Meeting& meeting) {
 // ---- Warp functions ----
 
 /// Shuffles and votes bring the lanes together but promise nothing about memory.
+/// Of the warp's calls those by which tensor cores multiply.
+bool is_product(const char* call) {
+  return std::strcmp(call, "mma") == 0 || std::strcmp(call, "wmma::mma_sync") == 0;
+}
+
 bool orders_memory(const OpenCall& open) {
   return std::strcmp(open.name, "__syncwarp") == 0 || std::strcmp(open.name, "group.sync()") == 0;
 }
@@ -230,6 +235,7 @@ void try_to_complete(Block& block, Warp& warp, OpenCall& open) {
   const std::uint32_t wanted = open.wanted;
   open.wanted = 0;
   if (counting) match_events(warp);
+  if (counting && is_product(open.name)) count_product();
   if (orders_memory(open)) note_warp_call(block, warp, call.mask);
   for (unsigned l = 0; l < 32; ++l) {
     if ((call.mask >> l & 1) == 0) continue;
@@ -238,7 +244,8 @@ void try_to_complete(Block& block, Warp& warp, OpenCall& open) {
     thread.state = Thread::ready;
     if (call.bad_lanes >> l & 1 && checking) {
       char text[120];
-      std::snprintf(text, sizeof text, " reads from a lane that is not in the mask 0x%08x", wanted);
+      std::snprintf(text, sizeof text, " (lane %u) reads lane %u, which is not in the mask 0x%08x",
+                    l, call.asked[l], wanted);
       find("mask", *block.grid,
            std::string(open.name) + " at " + source_line(thread.site).text() + ": " +
                name_of(thread) + text + " or has returned",

@@ -134,7 +134,9 @@ struct Warp {
   std::unique_ptr<std::uint32_t[]> lane_knows;
   Known acquired;  ///< what it knows of the block by strong loads
   LaneCursor cursors[32];
-  std::uint64_t words = 0;  ///< its requests to memory, each times the 4-byte words of a lane
+  std::uint64_t words = 0;   ///< its requests to memory, each times the 4-byte words of a lane
+  std::uintptr_t asked = 0;  ///< the address of the last request, and the place in the code
+  ProgramCounter asked_at = 0;
 };
 
 struct Block {
@@ -145,6 +147,7 @@ struct Block {
   unsigned rank = 0;         ///< in its cluster
   Meeting meeting;           ///< __syncthreads
   Meeting* cluster = nullptr;
+  std::uint64_t engine_read = 0;  ///< bytes of global memory, by bulk copies
   std::vector<Warp> warps;
   std::size_t first_in_order = 0;
   // shared memory
@@ -397,6 +400,9 @@ void record(Thread& thread, const Event& event);
 void match_events(Warp& warp);
 void count_barrier(Worker& worker, const Block& block);
 void merge_counters(Worker& worker, Grid& grid);
+void count_product();                     ///< of matrices, by a warp on tensor cores
+void count_to_host(std::uint64_t bytes);  ///< copied from the device
+void count_copied(std::uint64_t bytes);   ///< by asynchronous copies of 4 to 16 bytes
 void count_launch(const Grid& grid);
 
 // ---- source_line.cpp ----

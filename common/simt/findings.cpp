@@ -46,7 +46,9 @@ bool strict_wanted = setting("SIMT_STRICT", false);
 
 }  // namespace
 
-bool is_about_order(const std::string& kind) { return kind == "order" || kind == "unwritten"; }
+bool is_about_order(const std::string& kind) {
+  return kind == "order" || kind == "unwritten" || kind == "undefined";
+}
 bool strict() { return strict_wanted; }
 void set_strict(bool on) { strict_wanted = on; }
 bool checks_wanted() { return check_wanted; }

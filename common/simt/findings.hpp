@@ -13,7 +13,7 @@ namespace simt {
 struct Finding {
   /// "race", "bounds", "uninitialised", "barrier", "mask", "deadlock", "spin", "lifetime",
   /// "misaligned", "host memory", "stack", "division", "assert", "trap", "order",
-  /// "host access", "launch", "unchecked", "unwritten"
+  /// "host access", "launch", "unchecked", "unwritten", "undefined"
   std::string kind;
   std::string kernel;
   std::string text;  ///< one line: kernel, block, thread, source line, of both sides
@@ -63,7 +63,9 @@ struct KernelCount {
   /// several launches the sum.
   std::uint64_t busiest = 0;
   std::uint64_t shared_bytes = 0;  ///< of the block that has most
-  std::vector<LineCount> lines;    ///< by file and line
+  /// Of the requests, and of the sectors, those of a warp that asks again where it asked last.
+  std::uint64_t polled_words = 0, polled_sectors = 0;
+  std::vector<LineCount> lines;  ///< by file and line
 
   /// Sums over lines.
   std::uint64_t requests(Space space, const std::string& access) const;
@@ -74,8 +76,17 @@ std::vector<KernelCount> take_counts();
 /// Bytes of global memory that bulk copies read and wrote since the last call.
 struct EngineBytes {
   std::uint64_t read = 0, written = 0;
+  std::uint64_t read_most = 0;  ///< by the block that read most
 };
 EngineBytes take_engine_bytes();
+
+/// What else happened while launches were counted, since the last call.
+struct Besides {
+  std::uint64_t products = 0;  ///< multiplications of matrices by tensor cores, one a warp's call
+  std::uint64_t to_host = 0;   ///< bytes copied from the device to the host
+  std::uint64_t copied = 0;    ///< bytes that asynchronous copies of 4 to 16 bytes read
+};
+Besides take_besides();
 
 bool instrumented();         ///< was the kernels' code built with the checks and counters in?
 void set_checking(bool on);  ///< on at the start, unless SIMT_CHECK=0

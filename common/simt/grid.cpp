@@ -174,6 +174,7 @@ void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned block
     Block& block = *gang.blocks[b];
     block.index = position(numbers[b], grid.launch.grid);
     block.serial = grid.first_serial + numbers[b];
+    block.engine_read = 0;
     block.meeting = {};
     block.meeting.members = grid.threads;
     block.cluster->members += grid.threads;
@@ -181,7 +182,7 @@ void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned block
     open_shared_memory(worker, block, blocks);
     for (Warp& warp : block.warps) {
       warp.live = warp.all;
-      warp.words = 0;
+      warp.words = warp.asked = warp.asked_at = 0;
       for (OpenCall& open : warp.calls) open.wanted = open.arrived = 0;
       for (Thread* thread : warp.lanes) {
         if (thread == nullptr) break;

@@ -99,6 +99,16 @@ __attribute__((always_inline)) inline void plain(void* p, std::size_t bytes, std
 /// CUDA's vectors report themselves, with their own alignment.
 constexpr std::size_t least_alignment(std::size_t bytes) { return bytes < 8 ? bytes : 8; }
 
+/// A kernel computes what C++ leaves open; of code of the host nothing is said.
+void note_undefined(const std::string& what, const void* pc) {
+  Thread* thread = observed_thread;
+  if (thread == nullptr || !checking) return;
+  const Unobserved unobserved;
+  const ProgramCounter at = counter_of(pc);
+  find("undefined", *thread->block->grid,
+       name_of(*thread) + " " + what + ", at " + source_line(at).text(), at, 0);
+}
+
 /// A volatile load may be a flag that somebody waits for, and a volatile store may set it.
 void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
   Thread* thread = observed_thread;
@@ -250,6 +260,22 @@ void __ubsan_handle_missing_return(const Place* end) {
   if (simt::in_kernel()) simt::fail_kernel("uninitialised", 719, what.c_str(), nullptr);
   std::fprintf(stderr, "simt: the host %s\n", what.c_str());
   std::abort();
+}
+
+/// -fsanitize=shift-exponent and -fsanitize=float-cast-overflow: values that C++ leaves open and a
+/// GPU defines.
+void __ubsan_handle_shift_out_of_bounds(void*, std::uintptr_t, std::uintptr_t by) {
+  const std::string bits = std::to_string(static_cast<std::int64_t>(by));
+  simt::note_undefined("shifts by " + bits +
+                           ", and the value has no more bits: a GPU shifts all of them "
+                           "out, this processor does not",
+                       RETURN_ADDRESS);
+}
+void __ubsan_handle_float_cast_overflow(void*, std::uintptr_t) {
+  simt::note_undefined(
+      "makes an integer of a floating-point value that does not fit: a GPU takes the nearest "
+      "one that does, or 0 for NaN, this processor another",
+      RETURN_ADDRESS);
 }
 
 void __tsan_func_entry(void* caller) {

@@ -72,6 +72,7 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
   const Side source = side_of(from, (height - 1) * from_pitch + width);
   if (const cudaError_t error = check_kind(target, source, kind)) return error;
   if (sticky_error() != 0) return cudaSuccess;
+  if (source == Side::device && target == Side::host) count_to_host(width * height);
   for (std::size_t row = 0; row < height; ++row) {
     char* out = static_cast<char*>(to) + row * to_pitch;
     const char* in = static_cast<const char*>(from) + row * from_pitch;

@@ -177,7 +177,7 @@ std::string kind_of_host_memory(std::uintptr_t a) {
   const bool in_image = a >= ranges.image && a - ranges.image < std::uintptr_t{1} << 31;
   if (mapping != "[heap]" && (in_image || mapping.find('/') == 0)) {
     return "host memory, a global or static variable of the host: declare it __device__ or "
-           "__constant__, or pass it to the kernel";
+           "__constant__ (which does not help a variable template, here), or pass it to the kernel";
   }
   return "host memory, as from malloc, new or std::vector: a kernel needs memory of cudaMalloc(). "
          "If the pointer is the device's, the index lies far outside";

@@ -16,7 +16,7 @@ import tempfile
 import zlib
 from bisect import bisect_right
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 import strict
 import structures
@@ -349,7 +349,7 @@ class File:
         braced = [self.code[a:b].lstrip(" \t\n\\").startswith("{") for a, b in parts]  # <<<{2, 1}, {8, 8}>>>
         openings = [o.rstrip("(") if b else o for o, b in zip(openings, braced)]
         closings = ["" if b else ")" for b in braced]
-        most = self.job.bounds.get(self.launches[-1].name)
+        most = self.of_kernel("__launch_bounds__", self.job.bounds, self.launches[-1].name, at)
         bounds = f"simt::bounded({most}, " if most else ""
         self.edit(start, self.skip_blanks(at + 3),
                   f"simt::launch({bounds}simt::Launch{{{openings[0]}{self.newlines(start, at)}")
@@ -364,7 +364,7 @@ class File:
         as_they_are = strict.as_they_are(self.job.functions.get(self.launches[-1].name, []), given)
         comma = f", {'simt::AsTheyAre{}' if as_they_are else f'SIMT_KERNEL_PARAMETERS({kernel})'}{comma}"
         passed = "auto&&" if self.by_reference(opened + 1, arguments_end) else "auto"
-        cluster = self.job.clusters.get(re.sub(r"\s*<.*>$|.*::", "", kernel))
+        cluster = self.of_kernel("__cluster_dims__", self.job.clusters, re.sub(r"\s*<.*>$|.*::", "", kernel), at)
         name = self.name_of(kernel, at) + (f", dim3({cluster})" if cluster else "")
         close = ")" if bounds else ""
         self.edit(end, opened + 1, f"{closings[-1]}{defaults}, {name}}}{close}, [{capture}]({passed}... simt_a) "
@@ -647,6 +647,20 @@ class File:
         """The name of the function that an attribute before `at` belongs to; empty if that cannot be told."""
         name = re.match(r"[\w\s:]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[at:at + 400]))
         return name[1] if name else ""
+
+    def of_kernel(self, attribute: str, known: Dict[str, Any], name: str, at: int) -> Any:
+        """An attribute's value for the kernel that is launched at `at`; None if it has none. Of kernels of one name, in
+        namespaces, that are defined in this file, the last one before the launch counts."""
+        heads = [m.start() for m in re.finditer(r"\b__global__\b", self.code) if self.function_behind(m.end()) == name]
+        ends = [re.compile(r"[;{]").search(self.code, head) for head in heads]
+        if len(heads) < 2 or any(end is None or end[0] == ";" for end in ends):
+            return known.get(name)
+        head, end = ([pair for pair in zip(heads, ends) if pair[0] < at] or [(heads[0], ends[0])])[-1]
+        before = re.search(r"[^;{}]*$", self.code[:head])  # an attribute may stand before the word
+        found = re.search(rf"\b{attribute}{PARENS}", self.code[before.start() if before else head:end.start()])
+        if not found or attribute == "__cluster_dims__":
+            return found[1] if found else None
+        return strict.Strict.value_in(self, found[1].split(",")[0])
 
     def rewrite(self) -> Optional[str]:
         """The text in C++; None if it is C++ already, so that a header can be included as it is."""

@@ -216,10 +216,14 @@ struct WarpCall {
   std::uint64_t value[32], result[32];
   int argument[32], width[32];
   std::uint32_t bad_lanes;  ///< set by take(): lanes that read a lane outside of the mask
+  std::uint8_t asked[32];   ///< which lane those read
 
   /// What `lane` gets from `source`; undefined in CUDA, and reported, if source is not in the mask.
   std::uint64_t take(int lane, int source) {
-    if ((mask >> source & 1) == 0) bad_lanes |= 1u << lane;
+    if ((mask >> source & 1) == 0) {
+      bad_lanes |= 1u << lane;
+      asked[lane] = static_cast<std::uint8_t>(source);
+    }
     return value[source];
   }
 };

@@ -82,8 +82,9 @@ void stop_if_stuck(Thread& thread, ProgramCounter pc) {
   const std::string where = pc == 0 ? "a loop" : "the loop at " + source_line(pc).text();
   find("spin", *gang.grid,
        name_of(thread) + " has been in " + where + " for " + std::to_string(timeout_s()) +
-           " s (SIMT_TIMEOUT) and no thread of its block has moved on. CUDA does not promise that "
-           "all blocks run at the same time. " +
+           " s (SIMT_TIMEOUT) and no thread of its block has moved on. A loop that reads a plain "
+           "variable may never see it change: a volatile or atomic one it does. And CUDA does not "
+           "promise that all blocks run at the same time. " +
            who_waits(gang),
        0, 0);
   abandon(*gang.grid, error_timeout);

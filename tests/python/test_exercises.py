@@ -124,7 +124,7 @@ class Answers(unittest.TestCase):
             for file in (ROOT / "tests" / "exercises" / chapter.number).glob("*.cu"):
                 text = file.read_text(encoding="utf-8")
                 self.assertEqual(len(answers.PART.findall(text)),
-                                 len(re.findall(r"^namespace \w+ \{", text, re.M)), file)
+                                 len(re.findall(r"^namespace \w+ \{\n// \d", text, re.M)), file)
 
     def test_beginners_kernels_and_other_designs(self):
         """Each exercise on a problem refuses two wrong turns or more, and takes three designs."""

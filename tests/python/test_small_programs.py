@@ -57,6 +57,24 @@ PROGRAMS = [
           cudaMemcpy(&h, d, 4, cudaMemcpyHostToDevice);
           if (h == 0) cudaFree(d);
         }""", (r"unchecked: cudaMemcpy\(\) at small.cu:6",), FOUND),
+    Program("values that C++ leaves open and a GPU defines", r"""#include <cstdio>
+        __global__ void rank(int* ranks, unsigned* parts, float x) {
+          const unsigned lane = threadIdx.x, below = (1u << (lane + 1)) - 1;
+          ranks[lane] = __popc(__ballot_sync(~0u, 1) & below);
+          parts[lane] = static_cast<unsigned>(x - lane);
+        }
+        int main() {
+          int* ranks;
+          unsigned* parts;
+          if (cudaMalloc(&ranks, 128) || cudaMalloc(&parts, 128)) return 1;
+          const int by = 32;
+          const float negative = -3.5f;
+          std::printf("%u %u\n", 1u << by, static_cast<unsigned>(negative));
+          rank<<<1, 32>>>(ranks, parts, 3.5f);
+          return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+        }""", (r"undefined: rank, .*thread \(31,0,0\) shifts by 32, .* at small.cu:3",
+               r"undefined: rank, .* makes an integer of a floating-point value .* at small.cu:5",
+               "^2 findings: .*shown only")),
     Program("objects with virtual functions, made by one kernel and used by the next", r"""#include <cstdio>
         struct Shape {
           __device__ virtual ~Shape() {}

@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   course::Exercise exercise;
   exercise.chapter = "00_first_steps";
   // sectors, wavefronts and requests in turn
-  exercise.solutions = {{25002, 0, 13}, {25002, 0, 13}, {256, 0, 1}};
+  exercise.solutions = {{25002, 0, 13}, {25002, 0, 13}, {9400, 0, 4}};
   exercise.make = course::make_problem<Doubled>();
   exercise.yours = course::row("yours", "your version", exercise::apply);
   // the full blocks first: what is wrong with the starters comes after them
@@ -149,7 +149,8 @@ int main(int argc, char** argv) {
     exercise.make = course::make_problem<Chessboard>();
     exercise.yours = course::row("yours", "your version", exercise::chessboard);
     exercise.test_sizes.clear();
-    for (const auto& [rows, columns] : {std::pair{16, 16}, {32, 64}, {40, 50}, {50, 40}, {1, 300}})
+    for (const auto& [rows, columns] :
+         {std::pair{16, 16}, {32, 64}, {40, 50}, {50, 40}, {200, 300}, {1, 300}})
       exercise.test_sizes.push_back({{{"rows", rows}, {"columns", columns}}});
   }
   if (exercise.number == 4) exercise.judge = judge_copies;

@@ -40,6 +40,8 @@ int main(int argc, char** argv) {
   // 1, 2 and 5 have the short launcher, and add the sums of their blocks by atomics.
   exercise.make = course::make_problem<SumByAtomics>();
   exercise.yours = course::row("yours", "your version", exercise::add_up);
+  // One for each warp; a right answer needs one for each block.
+  if (exercise.number <= 2) exercise.most.atomic_requests = 0.5;
   if (exercise.number == 2) exercise.most.read_wavefronts = 1;
   if (exercise.number == 3) {
     sizes = {256, 257, 65536, 65537, 1000003, 16, 13, 2, 1, 0};
@@ -58,11 +60,14 @@ int main(int argc, char** argv) {
     // One, between the sums of the warps and the warp that adds them up. A tree of 1024 threads in
     // shared memory takes one before each of its 10 steps, or more.
     exercise.most.barriers_per_block = 1;
+    // For the sums of the warps alone. Trees of the warps in shared memory take four times that.
+    exercise.most.read_requests = 0.05;
   }
   if (exercise.number == 5) {
     exercise.compared = course::row("06_grid_stride", "many per thread", grid_stride_sum::sum);
     exercise.most.load_sectors = 4;
     exercise.most.atomic_requests = 0.125;  // one for each block of 256
+    exercise.most.launches = 1;
     exercise.least_ratio = 0.9;
   }
   if (exercise.number == 6) {
@@ -75,6 +80,7 @@ int main(int argc, char** argv) {
     exercise.size = {{{"n", 1 << 20}}};
     exercise.least_ratio = 1.25;
     exercise.most.load_sectors = 4;  // 32 floats side by side; vectors take as many per float
+    exercise.room.in_turn = 2.5;     // idle SMs are what the exercise is about
     exercise.unseen = "idle SMs and waiting";
   }
   exercise.test_sizes = course::sizes_of_n(sizes);

@@ -48,9 +48,8 @@ int main(int argc, char** argv) {
 #endif
   exercise.chapter = "05_scan";
   // sectors, wavefronts and requests in turn
-  exercise.solutions = {{256, 998, 34},      {256, 65, 5},       {256, 998, 135},
-                        {69792, 42957, 165}, {17730, 3196, 949}, {129343, 3061, 71},
-                        {16708, 444, 433}};
+  exercise.solutions = {{256, 998, 34},    {256, 65, 5},      {256, 998, 135}, {69792, 42957, 165},
+                        {16480, 3196, 31}, {61759, 3061, 50}, {16410, 444, 79}};
   // Around tiles of 1024, 4096 and 16384 elements; more tiles than a warp looks back over at once.
   std::vector<std::int64_t> sizes = {0,    1,    2,    31,   32,   33,    1023,  1024,  1025,
                                      4095, 4096, 4097, 8192, 8193, 16383, 16384, 16385, 65537};
@@ -82,6 +81,7 @@ int main(int argc, char** argv) {
     exercise.make = course::make_problem<Scan<float, true>>();
     exercise.yours = row("yours", "your version", exercise::exclusive);
     exercise.compared = row("04_blelloch", "a tree, up and down", blelloch::exclusive);
+    exercise.room.in_turn = 2;
     exercise.most.read_wavefronts = exercise.most.write_wavefronts = 1;
     exercise.least_ratio = 1.2;
   }
@@ -90,17 +90,22 @@ int main(int argc, char** argv) {
     exercise.yours = row("yours", "your version", exercise::inclusive);
     exercise.compared =
         row("08_reduce_first", "the first pass only adds up", reduce_first::inclusive);
+    exercise.room.in_turn = 13;  // three launches, of which the second has one block
   }
   if (exercise.number == 6) {
     exercise.make = course::make_problem<RunLengths>();
     exercise.yours = row("yours", "your version", exercise::run_lengths);
     exercise.compared = scan_alone();
+    exercise.most.atomic_requests = 0.1;                     // none for each element
+    exercise.counted = {{{{"n", 65537}, {"distinct", 1}}}};  // runs that no thread may walk along
     exercise.size = {{{"n", std::int64_t{1} << 24}, {"distinct", 4}}};
   }
   if (exercise.number == 7) {
     exercise.make = course::make_problem<SegmentedScan>();
     exercise.yours = row("yours", "your version", exercise::segmented_scan);
     exercise.compared = row("13_prefetch", "a scan without segments", prefetch::inclusive);
+    exercise.room.in_turn = 2;
+    exercise.room.wavefronts = 50;  // pairs of 8 bytes conflict, and time is what counts
     exercise.size.set("distinct", 0);
     exercise.least_ratio = 0.8;
     // 8 bytes per element are read and written once; whoever reads the input twice moves 12. What

@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
   exercise.make = course::make_problem<GravityOfVectors>();
   exercise.yours = course::row("yours", "your version", exercise::accelerate);
   exercise.compared = course::row("05_unrolled", "full tiles, unrolled", unrolled::accelerate);
+  if (exercise.number <= 4) exercise.room = {3, 1.5, 1.5};  // tiles of other sizes
   if (exercise.number == 2) {
     sizes.push_back(1024);
     // A warp loads 1024 bodies for each of its 32; that is 256 for each 8, which are 32 floats. And
@@ -84,6 +85,7 @@ int main(int argc, char** argv) {
     exercise.compared =
         course::row("04_shared_tile", "tiles in shared memory", shared_tile::accelerate);
     sizes.push_back(1024);
+    exercise.room = {4, 2, 2};
     exercise.most.read_requests = 128;  // half of what one body per thread takes
     exercise.least_ratio = 1.03;
     // Eight blocks of 256 bodies per SM, two of 1024: no SM is idle while others end their turn.
@@ -100,6 +102,9 @@ int main(int argc, char** argv) {
 #endif
     exercise.size = {{{"n", 1 << 12}}};
     exercise.least_ratio = 4;
+    exercise.room.sectors = 2;
+    exercise.most.atomic_requests = course::MostCounted::none;
+    exercise.unseen = "how many SMs have work";
   }
   for (const std::int64_t n : sizes) exercise.test_sizes.push_back({{{"n", n}}});
   return course::run_exercise(argc, argv, exercise);

@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
     exercise.make = course::make_problem<SortFloats>();
     exercise.yours = row("yours", "your version", static_cast<SortInPlace<float>*>(exercise::sort));
     exercise.test_sizes = course::sizes_of_n({2, 1, 3, 10, 33, 100, 0, 1024});
+    exercise.room.sectors = 4.5;  // the order of keys is the point, not where they lie meanwhile
   }
   if (exercise.number == 2 || exercise.number == 4) {
     exercise.make = course::make_problem<Sort<unsigned>>();
@@ -85,10 +86,12 @@ int main(int argc, char** argv) {
   if (exercise.number == 4) {
     exercise.make = course::make_problem<SortReversed>();
     exercise.test_sizes.push_back({{{"n", 5000}}});
+    exercise.least_by_kernels = 1;
   }
   if (exercise.number == 3 || exercise.number == 5) {
     exercise.make = course::make_problem<Partition<2>>();
     exercise.yours = row("yours", "your version", exercise::partition);
+    exercise.room.wavefronts = 10;  // of a thread that adds up what the warps before its own have
     exercise.test_sizes = sizes_to_part(65536, 1 << 30);
   }
   if (exercise.number == 5) {
@@ -105,7 +108,8 @@ int main(int argc, char** argv) {
     // begin anywhere in a sector and touch 2.2; the middle takes 43 bytes. That makes 9.8 per key,
     // and 2 more where each warp of a tile of 256 keys reads both counts. Who reads all keys twice
     // moves 14.
-    exercise.most.bytes_per_element = 12.5;
+    exercise.most.bytes_per_element = 12;
+    exercise.room.in_turn = 2;  // a block that writes all of the middle
   }
   if (exercise.number == 7) {
     exercise.make = course::make_problem<Percentile>();
@@ -119,6 +123,7 @@ int main(int argc, char** argv) {
     // Version 07 moves 32 bytes per key in two levels and its leaves, and sorts those besides;
     // three passes that only read move 12.
     exercise.least_ratio = 2;
+    exercise.room.in_turn = 6;  // one warp may add up all 256 counts
     // Twelve, and what the counts take; who halves what is left by pivots moves 16, and some 4 more
     // where both sides of a row of keys end within sectors.
     exercise.most.bytes_per_element = 22;

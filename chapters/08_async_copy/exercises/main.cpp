@@ -27,6 +27,9 @@ int main(int argc, char** argv) {
   sizes.push_back(1 << 18);
   exercise.test_sizes = course::sizes_of_n(sizes);
   exercise.size = {{{"n", std::int64_t{1} << 28}}};
+  if (exercise.number != 2) exercise.brings = course::Exercise::Brings::copies;
+  exercise.room.in_turn = 2;  // 16 blocks of 256 threads are a quarter of what runs at once
+  if (exercise.number == 2) exercise.most.barriers_per_block = 2;  // none for a tile
   if (exercise.number >= 5) {
     exercise.compared = course::row("07_primitives", "commit and wait_prior", primitives::apply)
                             .up_to(course::any_n)

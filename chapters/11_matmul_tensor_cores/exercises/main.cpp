@@ -55,7 +55,8 @@ std::vector<Size> sizes_of(int number) {
               product(1, 1, 1),
               window(18, 9, 40),
               product(33, 31, 17),
-              product(64, 64, 64)};
+              product(64, 64, 64),
+              product(256, 128, 64)};
     case 2:
       return {no_rows,
               no_cols,
@@ -64,10 +65,17 @@ std::vector<Size> sizes_of(int number) {
               window(9, 130, 33),
               product(128, 128, 64)};
     case 3:
-      return {product(128, 128, 384), no_rows, no_cols, no_depth, window(70, 20, 100)};
+      return {product(128, 128, 384), no_rows, no_cols, no_depth, window(70, 20, 100),
+              product(256, 512, 64)};
     case 4:
-      return {product(128, 128, 100), product(128, 128, 64), no_rows, no_cols, no_depth,
-              product(65, 40, 33),    window(3, 129, 70)};
+      return {product(128, 128, 100),
+              product(128, 128, 64),
+              no_rows,
+              no_cols,
+              no_depth,
+              product(65, 40, 33),
+              window(3, 129, 70),
+              product(256, 512, 64)};
     case 5:
       return {no_rows, no_cols, no_depth, window(9, 40, 260), product(256, 128, 64)};
     default:
@@ -108,9 +116,11 @@ void judge_speed(Exercise& exercise) {
 int main(int argc, char** argv) {
   Exercise exercise;
   exercise.chapter = "11_matmul_tensor_cores";
+  exercise.tensor_cores = true;
+  if (exercise.number >= 3) exercise.brings = Exercise::Brings::bulk_copies;
   // sectors, wavefronts and requests in turn
-  exercise.solutions = {{13312, 0, 52}, {3072, 1024, 192}, {8192, 0, 32},
-                        {3648, 0, 32},  {5632, 0, 32},     {6144, 4096, 136}};
+  exercise.solutions = {{106496, 0, 52}, {3072, 1024, 192}, {24576, 0, 32},
+                        {24576, 0, 32},  {5632, 0, 32},     {6144, 4096, 136}};
   exercise.make = make_problem<Multiplied<bf16_t>>();
   exercise.yours = row_of("yours", "your version", exercise::multiply);
   exercise.test_sizes = sizes_of(exercise.number);

@@ -13,8 +13,9 @@ from .results import Row
 
 HEADINGS = ["student", "right", "findings", "usual counts"]
 VERSIONS = ["version"] + [name for name, _, _ in counts.ACCESSES] + ["total", "right", "usual"]
-DIFFERING = ["student", "version"] + [name for name, _, _ in counts.ACCESSES] + ["in all", "lanes"]
-NOTE = (counts.NOTE + " Total: these sectors and wavefronts of the whole launch. Usual: as the course counted its own version at this size, or, where it "
+DIFFERING = ["student", "version"] + [name for name, _, _ in counts.ACCESSES] + ["total", "lanes"]
+NOTE = (counts.NOTE + " Total: these sectors and wavefronts of the whole launch. Usual: as the "
+        "course counted its own version at this size, or, where it "
         "has not, as most of the class did.")
 
 Key = Tuple[str, str, Tuple]

@@ -23,8 +23,8 @@ REMEMBERED = 20  # files that stay built at a time
 FOUND = 66       # exit code of a program in which the CPU backend found something
 KINDS = ("race", "bounds", "misaligned", "host memory", "lifetime", "uninitialised", "barrier",
          "mask", "deadlock", "spin", "stack", "division", "launch", "assert", "trap", "unchecked",
-         "host access", "order", "unwritten")
-SHOWN_ONLY = ("order", "unwritten")  # they change no exit code
+         "host access", "order", "unwritten", "undefined")
+SHOWN_ONLY = ("order", "unwritten", "undefined")  # they change no exit code
 SUFFIXES = (".cu", ".cpp", ".cc", ".cxx")
 NVIDIA_HELPERS = "NVIDIA/cuda-samples has it in the folder Common: clone it, and name that folder with -I"
 NEED_A_CHAPTER = {"exercise": "exercise", "hint": "hint", "solution": "solution", "demo": "demo",

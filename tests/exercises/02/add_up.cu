@@ -33,8 +33,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }  // namespace one_thread
 
 namespace one_lane_per_warp {
-// 1 2: NOT YET: right, but one after the other
-// 5: NOT YET: right, but 1 atomics per 32 elements
+// 1 2 5: NOT YET: right, but one after the other
 __global__ void sum_some(const float* in, float* out, std::int64_t n) {
   if (threadIdx.x % 32 != 0) return;
   const std::int64_t begin = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -158,8 +157,8 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 
 // No tree, no shared memory: all threads of the grid in one queue.
 namespace atomic_per_element {
-// 1 2: NOT YET: right, but it moves
 // 5: NOT YET: right, but 1 atomics per 32 elements
+// 1 2: NOT YET: right, but
 __global__ void add_each(const float* in, float* out, std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) atomicAdd(out, in[i]);

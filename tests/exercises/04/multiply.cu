@@ -4,8 +4,7 @@
 #include <cstdint>
 
 namespace one_thread {
-// 1 2 3: NOT YET: right, but one after the other
-// 4 5 6: NOT YET: right, but 8192 load requests per 32 elements, 8 would do
+// 1 2 3 4 5 6: NOT YET: right, but one after the other
 __global__ void multiply_all(const float* a, const float* b, float* c, std::int64_t m,
                              std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
                              std::int64_t ldc, float alpha, float beta) {
@@ -28,8 +27,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 }  // namespace one_thread
 
 namespace one_lane_per_warp {
-// 1 3: NOT YET: right, but one after the other
-// 5: NOT YET: right, but 8192 load requests per 32 elements, 8 would do
+// 1 3 5: NOT YET: right, but one after the other
 __global__ void multiply_some(const float* a, const float* b, float* c, std::int64_t m,
                               std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
                               std::int64_t ldc, float alpha, float beta) {
@@ -53,8 +51,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 }  // namespace one_lane_per_warp
 
 namespace one_block {
-// 1 2 3: NOT YET: right, but one after the other
-// 4 5 6: NOT YET: right, but 256 load requests per 32 elements, 8 would do
+// 1 2 3 4 5 6: NOT YET: right, but one after the other
 __global__ void multiply_all(const float* a, const float* b, float* c, std::int64_t m,
                              std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
                              std::int64_t ldc, float alpha, float beta) {
@@ -76,9 +73,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 }  // namespace one_block
 
 namespace row_per_thread {
-// 1: NOT YET: right, but uncoalesced
-// 2 3: NOT YET: right, but one after the other
-// 4 5 6: NOT YET: right, but uncoalesced
+// 1 2 3 4 5 6: NOT YET: right, but one after the other
 __global__ void multiply_row(const float* a, const float* b, float* c, std::int64_t m,
                              std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
                              std::int64_t ldc, float alpha, float beta) {
@@ -104,8 +99,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 
 // The host launches a kernel for every row.
 namespace row_launches {
-// 1 2 3: NOT YET: right, but one after the other
-// 4 5 6: NOT YET: right, but 256 load requests per 32 elements, 8 would do
+// 1 2 3 4 5 6: NOT YET: right, but one after the other
 __global__ void multiply_row(const float* a, const float* b, float* c, std::int64_t n,
                              std::int64_t k, std::int64_t ldb, float alpha, float beta) {
   const std::int64_t col = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -155,7 +149,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 
 // m x n x k threads, and atomics.
 namespace thread_per_product {
-// 2 3: NOT YET: right, but it moves
+// 3: NOT YET: right, but it moves
 __global__ void prepare(float* c, std::int64_t m, std::int64_t n, std::int64_t ldc, float beta) {
   const std::int64_t e = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (e >= m * n) return;
@@ -206,8 +200,9 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 // A thread per element, in blocks of one row.
 namespace no_tile {
 // 3: NOT YET: right, but it moves
-// 4 5 6: NOT YET: right, but 256 load requests per 32 elements, 8 would do
+// 4 5: NOT YET: right, but 256 load requests per 32 elements, 8 would do
 // 1 2: PASSED
+// 6: NOT YET: right, but
 __global__ void multiply_each(const float* a, const float* b, float* c, std::int64_t m,
                               std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
                               std::int64_t ldc, float alpha, float beta) {
@@ -231,7 +226,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 
 namespace only_b_in_a_tile {
 // 3: NOT YET: right, but it moves
-// 4 5: NOT YET: right, but 136 load requests per 32 elements, 8 would do
+// 4 5: NOT YET: right, but 132 load requests per 32 elements, 8 would do
 __global__ void multiply_tile(const float* a, const float* b, float* c, std::int64_t m,
                               std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
                               std::int64_t ldc, float alpha, float beta) {
@@ -264,8 +259,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 
 // Thread 0 fills the tiles for its block.
 namespace one_thread_fills {
-// 3: NOT YET: right, but one after the other
-// 4 5: NOT YET: right, but 256 load requests per 32 elements, 8 would do
+// 3 4 5: NOT YET: right, but one after the other
 __global__ void multiply_tile(const float* a, const float* b, float* c, std::int64_t m,
                               std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
                               std::int64_t ldc, float alpha, float beta) {
@@ -771,38 +765,50 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 }
 }  // namespace four_in_a_row
 
-// One element per thread still: a shuffle takes what a read of shared memory takes.
-namespace handed_round {
-// 4: NOT YET: right, but
-__global__ void multiply_tile(const float* a, const float* b, float* c, std::int64_t m,
-                              std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
-                              std::int64_t ldc, float alpha, float beta) {
-  __shared__ float b_tile[32][32];
-  const int x = threadIdx.x, y = threadIdx.y;
-  const std::int64_t row = std::int64_t{blockIdx.y} * 32 + y,
-                     col = std::int64_t{blockIdx.x} * 32 + x;
-  float sum = 0;
-  for (std::int64_t first = 0; first < k; first += 32) {
-    const float mine = row < m && first + x < k ? a[row * lda + first + x] : 0;
-    b_tile[y][x] = first + y < k && col < n ? b[(first + y) * ldb + col] : 0;
-    __syncthreads();
-    for (int i = 0; i < 32; ++i) sum += __shfl_sync(0xffffffffu, mine, i) * b_tile[i][x];
-    __syncthreads();
+namespace one_block_of_columns {
+// 4: NOT YET: right, but one after the other
+constexpr int rows = 4, threads_y = 8;
+__global__ void multiply_tiles(const float* a, const float* b, float* c, std::int64_t m,
+                               std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
+                               std::int64_t ldc, float alpha, float beta) {
+  __shared__ float a_tile[32][32], b_tile[32][32];
+  const int x = threadIdx.x;
+  const std::int64_t across = (n + 31) / 32, tiles = across * ((m + 31) / 32);
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    const std::int64_t top = tile / across * 32, col = tile % across * 32 + x;
+    float sums[rows] = {};
+    for (std::int64_t first = 0; first < k; first += 32) {
+      for (int y = threadIdx.y; y < 32; y += threads_y) {
+        const std::int64_t row = top + y;
+        a_tile[y][x] = row < m && first + x < k ? a[row * lda + first + x] : 0;
+        b_tile[y][x] = first + y < k && col < n ? b[(first + y) * ldb + col] : 0;
+      }
+      __syncthreads();
+      for (int i = 0; i < 32; ++i) {
+        const float b_value = b_tile[i][x];
+        for (int r = 0; r < rows; ++r) sums[r] += a_tile[threadIdx.y + r * threads_y][i] * b_value;
+      }
+      __syncthreads();
+    }
+    for (int r = 0; r < rows; ++r) {
+      const std::int64_t row = top + threadIdx.y + r * threads_y;
+      const float sum = sums[r];
+      if (row >= m || col >= n) break;
+      float* const out = c + row * ldc + col;
+      *out = beta == 0 ? alpha * sum : alpha * sum + beta * *out;
+    }
   }
-  if (row >= m || col >= n) return;
-  float* const out = c + row * ldc + col;
-  *out = beta == 0 ? alpha * sum : alpha * sum + beta * *out;
 }
 
 cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, std::int64_t n,
                      std::int64_t k, std::int64_t lda, std::int64_t ldb, std::int64_t ldc,
                      float alpha, float beta, cudaStream_t stream) {
   if (m == 0 || n == 0) return cudaSuccess;
-  const dim3 blocks(static_cast<unsigned>((n + 31) / 32), static_cast<unsigned>((m + 31) / 32));
-  multiply_tile<<<blocks, dim3(32, 32), 0, stream>>>(a, b, c, m, n, k, lda, ldb, ldc, alpha, beta);
+  multiply_tiles<<<1, dim3(32, threads_y), 0, stream>>>(a, b, c, m, n, k, lda, ldb, ldc, alpha,
+                                                        beta);
   return cudaGetLastError();
 }
-}  // namespace handed_round
+}  // namespace one_block_of_columns
 
 namespace neighbouring_columns {
 // 5: NOT YET: right, but bank conflicts
@@ -967,7 +973,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 
 namespace four_by_four {
 // 3 4 5: PASSED
-// 6: NOT YET: right, but 0.5 wavefronts of shared memory per multiplication of a warp, 0.1875
+// 6: NOT YET: right, but
 constexpr int tile_m = 64, tile_n = 64, tile_k = 32, rows = 4, cols = 4;
 constexpr int down = tile_m / rows, across = tile_n / cols, threads = down * across;
 __global__ void multiply_tile(const float* a, const float* b, float* c, std::int64_t m,
@@ -1127,7 +1133,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 
 namespace eight_by_eight {
 // 5: PASSED
-// 6: NOT YET: right, but 0.25 wavefronts of shared memory per multiplication of a warp, 0.1875
+// 6: NOT YET: right, but
 constexpr int tile_m = 64, tile_n = 64, tile_k = 16, rows = 8, cols = 8;
 constexpr int down = tile_m / rows, across = tile_n / cols, threads = down * across;
 __global__ void multiply_tile(const float* a, const float* b, float* c, std::int64_t m,
@@ -1233,7 +1239,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 }  // namespace block_of_1024
 
 namespace only_b_in_vectors {
-// 6: NOT YET: right, but 0.25 wavefronts of shared memory per multiplication of a warp, 0.1875
+// 6: NOT YET: right, but
 constexpr int tile_m = 128, tile_n = 128, tile_k = 8;
 constexpr int down = tile_m / 8, across = tile_n / 8, threads = down * across;
 __device__ void four(float* to, const float* from) {
@@ -1293,64 +1299,6 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
   return cudaGetLastError();
 }
 }  // namespace only_b_in_vectors
-
-namespace only_a_in_vectors {
-// 6: NOT YET: right, but
-constexpr int tile_m = 128, tile_n = 128, tile_k = 8;
-constexpr int down = tile_m / 8, across = tile_n / 8, threads = down * across;
-__device__ void four(float* to, const float* from) {
-  const float4 v = *reinterpret_cast<const float4*>(from);
-  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-__global__ void multiply_tile(const float* a, const float* b, float* c, std::int64_t m,
-                              std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
-                              std::int64_t ldc, float alpha, float beta) {
-  __shared__ __align__(16) float a_tile[tile_k][tile_m + 4];
-  __shared__ __align__(16) float b_tile[tile_k][tile_n];
-  const int t = threadIdx.x, y = t / across, x = t % across;
-  const std::int64_t tiles = (n - 1) / tile_n + 1;
-  const std::int64_t top = blockIdx.x / tiles * tile_m, left = blockIdx.x % tiles * tile_n;
-  float sums[8][8] = {};
-  for (std::int64_t first = 0; first < k; first += tile_k) {
-    for (int e = t; e < tile_m * tile_k; e += threads) {
-      const std::int64_t row = top + e / tile_k, col = first + e % tile_k;
-      a_tile[e % tile_k][e / tile_k] = row < m && col < k ? a[row * lda + col] : 0;
-    }
-    for (int e = t; e < tile_k * tile_n; e += threads) {
-      const std::int64_t row = first + e / tile_n, col = left + e % tile_n;
-      b_tile[e / tile_n][e % tile_n] = row < k && col < n ? b[row * ldb + col] : 0;
-    }
-    __syncthreads();
-    for (int i = 0; i < tile_k; ++i) {
-      float a_values[8], b_values[8];
-      four(a_values, &a_tile[i][y * 4]);
-      four(a_values + 4, &a_tile[i][y * 4 + tile_m / 2]);
-      for (int s = 0; s < 8; ++s) b_values[s] = b_tile[i][x + s * across];
-      for (int e = 0; e < 64; ++e) sums[e / 8][e % 8] += a_values[e / 8] * b_values[e % 8];
-    }
-    __syncthreads();
-  }
-  for (int e = 0; e < 64; ++e) {
-    const int r = e / 8, s = e % 8;
-    const std::int64_t row = top + y * 4 + r % 4 + r / 4 * (tile_m / 2),
-                       col = left + x + s * across;
-    if (row >= m || col >= n) continue;
-    const float sum = sums[r][s];
-    float* const out = c + row * ldc + col;
-    *out = beta == 0 ? alpha * sum : alpha * sum + beta * *out;
-  }
-}
-
-cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, std::int64_t n,
-                     std::int64_t k, std::int64_t lda, std::int64_t ldb, std::int64_t ldc,
-                     float alpha, float beta, cudaStream_t stream) {
-  if (m == 0 || n == 0) return cudaSuccess;
-  const std::int64_t blocks = ((m - 1) / tile_m + 1) * ((n - 1) / tile_n + 1);
-  multiply_tile<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(a, b, c, m, n, k, lda, ldb,
-                                                                       ldc, alpha, beta);
-  return cudaGetLastError();
-}
-}  // namespace only_a_in_vectors
 
 namespace one_block_of_vectors {
 // 6: NOT YET: right, but one after the other

@@ -59,52 +59,12 @@ cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const float
 }
 }  // namespace one_block
 
-namespace one_block_of_vectors {
-// 4: NOT YET: right, but one after the other
-__device__ float warp_scan(float x) {
-  for (int step = 1; step < 32; step *= 2) {
-    const float left = __shfl_up_sync(0xffffffffu, x, step);
-    if (static_cast<int>(threadIdx.x) % 32 >= step) x += left;
-  }
-  return x;
-}
-__global__ void scan_all(const float* in, float* out, std::int64_t n) {
-  __shared__ float s[32];
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  float carry = 0;
-  for (std::int64_t first = 0; first < n; first += 4096) {
-    const std::int64_t i = first + warp * 128 + lane;
-    float x[4], row[4], sum = 0;
-    for (int r = 0; r < 4; ++r) {
-      x[r] = i + r * 32 < n ? in[i + r * 32] : 0.0f;
-      const float upto = warp_scan(x[r]);
-      row[r] = sum + (upto - x[r]);
-      sum += __shfl_sync(0xffffffffu, upto, 31);
-    }
-    __syncthreads();
-    if (lane == 0) s[warp] = sum;
-    __syncthreads();
-    const float sums = warp_scan(s[lane]);
-    const float before = __shfl_sync(0xffffffffu, sums, (warp + 31) % 32);
-    for (int r = 0; r < 4; ++r)
-      if (i + r * 32 < n) out[i + r * 32] = carry + (warp > 0 ? before : 0.0f) + row[r];
-    carry += __shfl_sync(0xffffffffu, sums, 31);
-  }
-}
-
-cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
-                      std::int64_t n, cudaStream_t stream) {
-  workspace_bytes = 4;
-  if (workspace != nullptr) scan_all<<<1, 1024, 0, stream>>>(in, out, n);
-  return cudaGetLastError();
-}
-}  // namespace one_block_of_vectors
-
 namespace host_loop {
 // 4: NOT YET: right, but one after the other
 __global__ void scan_row(const float* in, float* out, float* carry, int n) {
   const int lane = static_cast<int>(threadIdx.x);
-  const float x = lane < n ? in[lane] : 0.0f, before = *carry;
+  const float x = lane < n ? in[lane] : 0.0f;
+  const float before = __shfl_sync(0xffffffffu, lane == 31 ? *carry : 0.0f, 31);
   float upto = x;
   for (int step = 1; step < 32; step *= 2) {
     const float left = __shfl_up_sync(0xffffffffu, upto, step);

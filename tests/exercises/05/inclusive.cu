@@ -20,74 +20,6 @@ cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float
 }
 }  // namespace one_thread
 
-// Nobody looks back, for only one block works.
-namespace one_block {
-// 5: NOT YET: right, but one after the other
-__device__ float warp_scan(float x) {
-  for (int step = 1; step < 32; step *= 2) {
-    const float left = __shfl_up_sync(0xffffffffu, x, step);
-    if (static_cast<int>(threadIdx.x) % 32 >= step) x += left;
-  }
-  return x;
-}
-__global__ void scan_all(const float* in, float* out, std::int64_t n) {
-  __shared__ float s[2][32];
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  float carry = 0;
-  int now = 0;
-  for (std::int64_t i = threadIdx.x; i - threadIdx.x < n; i += 1024, now ^= 1) {
-    const float upto = warp_scan(i < n ? in[i] : 0.0f);
-    if (lane == 31) s[now][warp] = upto;
-    __syncthreads();
-    const float sums = warp_scan(s[now][lane]);
-    const float before = __shfl_sync(0xffffffffu, sums, (warp + 31) % 32);
-    if (i < n) out[i] = carry + (warp > 0 ? before : 0.0f) + upto;
-    carry += __shfl_sync(0xffffffffu, sums, 31);
-  }
-}
-
-cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
-                      std::int64_t n, cudaStream_t stream) {
-  workspace_bytes = 4;
-  if (workspace != nullptr) scan_all<<<1, 1024, 0, stream>>>(in, out, n);
-  return cudaGetLastError();
-}
-}  // namespace one_block
-
-// A launch for each tile hands on the sum so far.
-namespace host_loop {
-// 5: NOT YET: right, but one after the other
-__device__ float warp_scan(float x) {
-  for (int step = 1; step < 32; step *= 2) {
-    const float left = __shfl_up_sync(0xffffffffu, x, step);
-    if (static_cast<int>(threadIdx.x) % 32 >= step) x += left;
-  }
-  return x;
-}
-__global__ void scan_tile(const float* in, float* out, float* sum, int n) {
-  __shared__ float s[32];
-  const int t = static_cast<int>(threadIdx.x), warp = t / 32;
-  const float so_far = *sum, upto = warp_scan(t < n ? in[t] : 0.0f);
-  if (t % 32 == 31) s[warp] = upto;
-  __syncthreads();
-  const float sums = warp_scan(s[t % 32]);
-  const float before = __shfl_sync(0xffffffffu, sums, (warp + 31) % 32);
-  if (t < n) out[t] = so_far + (warp > 0 ? before : 0.0f) + upto;
-  if (t == 1023) *sum = so_far + sums;
-}
-
-cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float* in, float* out,
-                      std::int64_t n, cudaStream_t stream) {
-  workspace_bytes = 4;
-  if (workspace == nullptr) return cudaSuccess;
-  cudaMemsetAsync(workspace, 0, 4, stream);
-  for (std::int64_t i = 0; i < n; i += 1024)
-    scan_tile<<<1, 1024, 0, stream>>>(in + i, out + i, static_cast<float*>(workspace),
-                                      static_cast<int>(n - i < 1024 ? n - i : 1024));
-  return cudaGetLastError();
-}
-}  // namespace host_loop
-
 // Each tile alone, then what comes before is added: the array is read and written twice.
 namespace tiles_then_added {
 // 5: NOT YET: right, but it moves
@@ -98,7 +30,7 @@ __device__ float warp_scan(float x) {
   }
   return x;
 }
-__global__ void scan_tiles(const float* in, float* out, float* sums, std::int64_t n) {
+__global__ void scan_each(const float* in, float* out, float* sums, std::int64_t n) {
   __shared__ float s[32];
   const int t = static_cast<int>(threadIdx.x), warp = t / 32;
   const std::int64_t i = std::int64_t{blockIdx.x} * 1024 + t;
@@ -118,7 +50,7 @@ __global__ void add_before(float* out, const float* sums, std::int64_t n) {
 cudaError_t scan_levels(float* sums, const float* in, float* out, std::int64_t n,
                         cudaStream_t stream) {
   const auto tiles = static_cast<unsigned>((n + 1023) / 1024);
-  scan_tiles<<<tiles, 1024, 0, stream>>>(in, out, sums, n);
+  scan_each<<<tiles, 1024, 0, stream>>>(in, out, sums, n);
   if (tiles == 1) return cudaGetLastError();
   if (cudaError_t error = scan_levels(sums + tiles, sums, sums, tiles, stream)) return error;
   add_before<<<tiles, 1024, 0, stream>>>(out, sums, n);
@@ -146,11 +78,12 @@ __device__ float warp_scan(float x) {
 __global__ void scan_tiles(const float* in, float* out, unsigned* next, Word* words,
                            std::int64_t n) {
   using Shared = cuda::atomic_ref<Word, cuda::thread_scope_device>;
-  __shared__ float s[8], before;
-  __shared__ unsigned number;
+  __shared__ float s[8], before_of_block;
+  __shared__ unsigned number_of_block;
   const int t = static_cast<int>(threadIdx.x), warp = t / 32;
-  if (t == 0) number = atomicAdd(next, 1u);
+  if (t == 0) number_of_block = atomicAdd(next, 1u);
   __syncthreads();
+  const unsigned number = number_of_block;
   const std::int64_t first = std::int64_t{number} * 4096 + warp * 512 + t % 32;
   float x[16], carry = 0;
   for (int r = 0; r < 16; ++r) {
@@ -162,12 +95,12 @@ __global__ void scan_tiles(const float* in, float* out, unsigned* next, Word* wo
   if (t == 0) {
     Word word = number == 0 ? Word{1} << 32 : 0;
     while (word >> 32 == 0) word = Shared(words[number - 1]).load(cuda::memory_order_relaxed);
-    float sum = before = __uint_as_float(static_cast<unsigned>(word));
+    float sum = before_of_block = __uint_as_float(static_cast<unsigned>(word));
     for (const float of_warp : s) sum += of_warp;
     Shared(words[number]).store(Word{1} << 32 | __float_as_uint(sum), cuda::memory_order_relaxed);
   }
   __syncthreads();
-  float start = before;
+  float start = before_of_block;
   for (int w = 0; w < warp; ++w) start += s[w];
   for (int r = 0; r < 16; ++r)
     if (first + r * 32 < n) out[first + r * 32] = start + x[r];

@@ -386,41 +386,14 @@ cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace shifted_stores
 
-// Right, with 31 shuffles where five would do.
-namespace shuffle_from_every_lane {
-// 2: NOT YET: right, but
-__device__ unsigned warp_scan(unsigned x) {
-  unsigned sum = 0;
-  for (int from = 0; from < 32; ++from) {
-    const unsigned other = __shfl_sync(0xffffffffu, x, from);
-    if (from <= static_cast<int>(threadIdx.x) % 32) sum += other;
-  }
-  return sum;
-}
-__global__ void scan_block(const unsigned* in, unsigned* out, int n) {
-  __shared__ unsigned s[32];
-  const int t = static_cast<int>(threadIdx.x), warp = t / 32;
-  const unsigned upto = warp_scan(t < n ? in[t] : 0);
-  if (t % 32 == 31) s[warp] = upto;
-  __syncthreads();
-  if (warp == 0) s[t] = warp_scan(s[t]);
-  __syncthreads();
-  if (t < n) out[t] = warp > 0 ? s[warp - 1] + upto : upto;
-}
-
-cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t stream) {
-  scan_block<<<1, 1024, 0, stream>>>(in, out, static_cast<int>(n));
-  return cudaGetLastError();
-}
-}  // namespace shuffle_from_every_lane
-
 // Halves of 2, 4, 8, ... lanes: the right half adds the last sum of the left one.
 namespace halves {
 // 2 3: PASSED
 __device__ unsigned warp_scan(unsigned x) {
   const unsigned lane = threadIdx.x % 32;
   for (unsigned half = 1; half < 32; half *= 2) {
-    const unsigned last = __shfl_sync(0xffffffffu, x, static_cast<int>((lane & ~half) | (half - 1)));
+    const unsigned last =
+        __shfl_sync(0xffffffffu, x, static_cast<int>((lane & ~half) | (half - 1)));
     if ((lane & half) != 0) x += last;
   }
   return x;

@@ -41,7 +41,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 // A warp has 32 keys, and its first lane moves them all.
 namespace one_lane_per_warp {
 // 3: NOT YET: right, but it moves
-// 5: NOT YET: right, but 2 atomics per 32 elements
+// 5: NOT YET: right, but one after the other
 __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
   const int begin = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (threadIdx.x % 32 != 0 || begin >= n) return;
@@ -81,7 +81,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 
 // Few atomics of global memory, but one of shared memory for each key.
 namespace block_counts_by_atomics {
-// 3 5: NOT YET: right, but shared memory takes
+// 3 5: NOT YET: right, but it moves
 __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
   __shared__ unsigned found[2], first[2];
   if (threadIdx.x < 2) found[threadIdx.x] = 0;
@@ -299,8 +299,9 @@ __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n,
     s[x[r] < pivot ? before : all + r * 1024 + t - before] = x[r];
   }
   if (t == 0) {
-    const auto both = static_cast<unsigned long long>(here - all) << 32 | static_cast<unsigned>(all);
-    reserved = atomicAdd(reinterpret_cast<unsigned long long*>(counts), both);
+    const auto lower = static_cast<unsigned long long>(all);
+    const auto upper = static_cast<unsigned long long>(here - all) << 32;
+    reserved = atomicAdd(reinterpret_cast<unsigned long long*>(counts), upper | lower);
   }
   __syncthreads();
   const int left = static_cast<int>(reserved & 0xffffffffu);
@@ -501,3 +502,158 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
   return cudaGetLastError();
 }
 }  // namespace one_block_fills
+
+// The first lane of a warp has 512 keys, the others none.
+namespace lane_parts_three_ways {
+// 6: NOT YET: right, but
+__global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
+  const int begin = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * 16;
+  if (threadIdx.x % 32 != 0 || begin >= n) return;
+  const int end = min(n, begin + 512);
+  unsigned lefts = 0, rights = 0;
+  for (int i = begin; i < end; ++i) lefts += in[i] < pivot ? 1 : 0;
+  for (int i = begin; i < end; ++i) rights += in[i] > pivot ? 1 : 0;
+  unsigned left = atomicAdd(&counts[0], lefts);
+  unsigned right = n - atomicAdd(&counts[1], rights);
+  for (int i = begin; i < end; ++i) {
+    const unsigned key = in[i];
+    if (key < pivot) out[left++] = key;
+    if (key > pivot) out[--right] = key;
+  }
+}
+__global__ void fill(unsigned* out, const unsigned* counts, int n, unsigned pivot) {
+  const unsigned i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= counts[0] && i < n - counts[1]) out[i] = pivot;
+}
+
+cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::int64_t n,
+                      unsigned pivot, cudaStream_t stream) {
+  if (cudaError_t error = cudaMemsetAsync(counts, 0, 2 * sizeof(unsigned), stream)) return error;
+  if (n == 0) return cudaSuccess;
+  const auto blocks = static_cast<unsigned>((n + 255) / 256);
+  part<<<(blocks + 15) / 16, 256, 0, stream>>>(in, out, counts, static_cast<int>(n), pivot);
+  fill<<<blocks, 256, 0, stream>>>(out, counts, static_cast<int>(n), pivot);
+  return cudaGetLastError();
+}
+}  // namespace lane_parts_three_ways
+
+// Smaller keys by one kernel, larger ones by another one, which reads all keys again.
+namespace one_side_per_kernel {
+// 6: NOT YET: right, but it moves
+__global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot,
+                     bool is_left) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int start = (static_cast<int>(blockIdx.x) * 4 + static_cast<int>(threadIdx.x) / 32) * 512;
+  unsigned x[16], votes[16], all = 0;
+  for (int r = 0; r < 16; ++r) {
+    const int i = start + 32 * r + lane;
+    x[r] = i < n ? in[i] : pivot;
+    votes[r] = __ballot_sync(0xffffffffu, is_left ? x[r] < pivot : x[r] > pivot);
+    all += __popc(votes[r]);
+  }
+  unsigned to = lane == 0 ? atomicAdd(&counts[is_left ? 0 : 1], all) : 0;
+  to = __shfl_sync(0xffffffffu, to, 0);
+  for (int r = 0; r < 16; ++r) {
+    const unsigned place = to + __popc(votes[r] & ((1u << lane) - 1));
+    if (votes[r] >> lane & 1) out[is_left ? place : n - 1 - place] = x[r];
+    to += __popc(votes[r]);
+  }
+}
+__global__ void fill(unsigned* out, const unsigned* counts, unsigned n, unsigned pivot) {
+  const unsigned end = n - counts[1];
+  unsigned i = counts[0] + blockIdx.x * blockDim.x + threadIdx.x;
+  for (; i < end; i += gridDim.x * blockDim.x) out[i] = pivot;
+}
+
+cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::int64_t n,
+                      unsigned pivot, cudaStream_t stream) {
+  if (cudaError_t error = cudaMemsetAsync(counts, 0, 2 * sizeof(unsigned), stream)) return error;
+  if (n == 0) return cudaSuccess;
+  const auto blocks = static_cast<unsigned>((n + 2047) / 2048);
+  part<<<blocks, 128, 0, stream>>>(in, out, counts, static_cast<int>(n), pivot, true);
+  part<<<blocks, 128, 0, stream>>>(in, out, counts, static_cast<int>(n), pivot, false);
+  fill<<<blocks, 128, 0, stream>>>(out, counts, static_cast<unsigned>(n), pivot);
+  return cudaGetLastError();
+}
+}  // namespace one_side_per_kernel
+
+// A block has one key for each of its 256 threads, and one place of the middle.
+namespace one_key_three_ways {
+// 6: PASSED
+__global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
+  __shared__ int sides[2][8], first[2];
+  const int t = static_cast<int>(threadIdx.x), warp = t / 32, lane = t % 32;
+  const int i = static_cast<int>(blockIdx.x) * 256 + t;
+  const unsigned key = i < n ? in[i] : pivot;
+  const unsigned below = __ballot_sync(0xffffffffu, key < pivot);
+  const unsigned above = __ballot_sync(0xffffffffu, key > pivot);
+  if (lane == 0) sides[0][warp] = __popc(below), sides[1][warp] = __popc(above);
+  __syncthreads();
+  if (t < 2) {
+    int all = 0;
+    for (int w = 0; w < 8; ++w) all += sides[t][w];
+    first[t] = static_cast<int>(atomicAdd(&counts[t], static_cast<unsigned>(all)));
+  }
+  __syncthreads();
+  if (key == pivot) return;
+  const int side = key < pivot ? 0 : 1;
+  int place = first[side] + __popc((side == 0 ? below : above) & ((1u << lane) - 1));
+  for (int w = 0; w < warp; ++w) place += sides[side][w];
+  out[side == 0 ? place : n - 1 - place] = key;
+}
+__global__ void fill(unsigned* out, const unsigned* counts, int n, unsigned pivot) {
+  const unsigned i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= counts[0] && i < n - counts[1]) out[i] = pivot;
+}
+
+cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::int64_t n,
+                      unsigned pivot, cudaStream_t stream) {
+  if (cudaError_t error = cudaMemsetAsync(counts, 0, 2 * sizeof(unsigned), stream)) return error;
+  const auto tiles = static_cast<unsigned>((n + 255) / 256);
+  if (n > 0) part<<<tiles, 256, 0, stream>>>(in, out, counts, static_cast<int>(n), pivot);
+  if (n > 0) fill<<<tiles, 256, 0, stream>>>(out, counts, static_cast<int>(n), pivot);
+  return cudaGetLastError();
+}
+}  // namespace one_key_three_ways
+
+// Both sides of a tile are gathered in shared memory, and leave it in whole sectors.
+namespace gathered_sides {
+// 6: PASSED
+__global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
+  __shared__ unsigned s[1024];
+  __shared__ unsigned sides[2][32], first[2];  // of each warp, and of the block
+  const unsigned t = threadIdx.x, warp = t / 32, lane = t % 32;
+  const unsigned i = blockIdx.x * 1024 + t, before = (1u << lane) - 1;
+  const unsigned key = i < static_cast<unsigned>(n) ? in[i] : pivot;
+  const unsigned below = __ballot_sync(0xffffffffu, key < pivot);
+  const unsigned above = __ballot_sync(0xffffffffu, key > pivot);
+  if (lane == 0) sides[0][warp] = __popc(below), sides[1][warp] = __popc(above);
+  __syncthreads();
+  const unsigned lefts = sides[0][lane], rights = sides[1][lane];
+  const unsigned all_lefts = __reduce_add_sync(~0u, lefts);
+  const unsigned all_rights = __reduce_add_sync(~0u, rights);
+  const unsigned left = __reduce_add_sync(~0u, lane < warp ? lefts : 0) + __popc(below & before);
+  const unsigned right = __reduce_add_sync(~0u, lane < warp ? rights : 0) + __popc(above & before);
+  if (key < pivot) s[left] = key;
+  if (key > pivot) s[1023 - right] = key;
+  if (t < 2) first[t] = atomicAdd(&counts[t], t == 0 ? all_lefts : all_rights);
+  __syncthreads();
+  if (t < all_lefts) out[first[0] + t] = s[t];
+  if (t >= 1024 - all_rights) out[n - first[1] - (1024 - t)] = s[t];
+}
+__global__ void fill(unsigned* out, const unsigned* counts, unsigned n, unsigned pivot) {
+  const unsigned end = n - counts[1];
+  for (unsigned i = counts[0] + blockIdx.x * 512 + threadIdx.x; i < end; i += gridDim.x * 512)
+    out[i] = pivot;
+}
+
+cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::int64_t n,
+                      unsigned pivot, cudaStream_t stream) {
+  if (cudaError_t error = cudaMemsetAsync(counts, 0, 2 * sizeof(unsigned), stream)) return error;
+  if (n == 0) return cudaSuccess;
+  const auto tiles = static_cast<unsigned>((n + 1023) / 1024);
+  part<<<tiles, 1024, 0, stream>>>(in, out, counts, static_cast<int>(n), pivot);
+  fill<<<(tiles + 1) / 2, 512, 0, stream>>>(out, counts, static_cast<unsigned>(n), pivot);
+  return cudaGetLastError();
+}
+}  // namespace gathered_sides

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 namespace single_thread {
-// 2 4: NOT YET: right, but one after the other
+// 2: NOT YET: right, but one after the other
+// 4: NOT YET: right, but no kernel launches
 __global__ void insert_all(const unsigned* in, unsigned* out, int n) {
   for (int i = 0; i < n; ++i) {
     const unsigned key = in[i];
@@ -119,7 +120,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 
 // No network: each key counts those before it.
 namespace counts_smaller_ones {
-// 2: NOT YET: right, but
+// 2: NOT YET: right, but shared memory takes
 __global__ void place(const unsigned* in, unsigned* out, int n) {
   __shared__ unsigned s[2048];
   for (int i = static_cast<int>(threadIdx.x); i < n; i += 1024) s[i] = in[i];
@@ -253,7 +254,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 
 // A quicksort of one thread that launches nothing: the larger sides wait in a stack.
 namespace no_launches {
-// 4: NOT YET: right, but one after the other
+// 4: NOT YET: right, but no kernel launches another
 __global__ void sort_all(unsigned* s, int n) {
   int waiting[32][2], count = 1;
   waiting[0][0] = 0, waiting[0][1] = n;
@@ -282,42 +283,6 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
   return cudaGetLastError();
 }
 }  // namespace no_launches
-
-// Both sides are launched, and the pivot is the key in the middle: good for descending keys.
-namespace middle_pivot {
-// 4: NOT YET: wrong at n=
-__device__ int part(unsigned* s, int n) {
-  const unsigned pivot = s[(n - 1) / 2];
-  for (int i = 0, k = n - 1;; ++i, --k) {
-    while (s[i] < pivot) ++i;
-    while (pivot < s[k]) --k;
-    if (i >= k) return k + 1;
-    const unsigned key = s[i];
-    s[i] = s[k], s[k] = key;
-  }
-}
-__global__ void sort_segment(unsigned* s, int n) {
-  for (int i = 1; n <= 32 && i < n; ++i) {
-    const unsigned key = s[i];
-    int k = i;
-    for (; k > 0 && key < s[k - 1]; --k) s[k] = s[k - 1];
-    s[k] = key;
-  }
-  if (n <= 32) return;
-  const int right = part(s, n);
-  sort_segment<<<1, 1, 0, cudaStreamFireAndForget>>>(s, right);
-  sort_segment<<<1, 1, 0, cudaStreamFireAndForget>>>(s + right, n - right);
-}
-__global__ void after_all() {}
-
-cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t stream) {
-  const auto bytes = static_cast<std::size_t>(n) * sizeof(unsigned);
-  cudaMemcpyAsync(out, in, bytes, cudaMemcpyDeviceToDevice, stream);
-  sort_segment<<<1, 1, 0, stream>>>(out, static_cast<int>(n));
-  after_all<<<1, 1, 0, stream>>>();
-  return cudaGetLastError();
-}
-}  // namespace middle_pivot
 
 // Both sides are launched, down to a depth of log2(n); what is left there is a heap's.
 namespace depth_limited {

@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <cuda/barrier>
+#include <cuda/pipeline>
 
 #include "filter.cuh"
 
 namespace one_thread {
-// 1 2 3 4 5: NOT YET: right, but one after the other
-// 6: NOT YET: right, but 40 load requests per 32 elements
+// 2: NOT YET: right, but one after the other
+// 6: NOT YET: right, but
+// 1 3 4 5: NOT YET: right, but asynchronous copies read
 __global__ void filter_all(const float* in, float* out, std::int64_t n) {
   for (std::int64_t g = 0; 4 * g < n; ++g) {
     float4 near[5];
@@ -28,8 +30,9 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }  // namespace one_thread
 
 namespace one_lane_per_warp {
-// 1 2 3 4 5: NOT YET: right, but one after the other
-// 6: NOT YET: right, but 40 load requests per 32 elements
+// 2: NOT YET: right, but one after the other
+// 6: NOT YET: right, but
+// 1 3 4 5: NOT YET: right, but asynchronous copies read
 __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
   if (threadIdx.x % 32 != 0) return;
   const std::int64_t first = std::int64_t{blockIdx.x} * filter::block_size + threadIdx.x;
@@ -51,8 +54,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 // One block of 256 threads copies, waits and computes tile after tile.
 namespace one_block {
 // 1 3 4: NOT YET: right, but one after the other
-// 5: NOT YET: right, but 512 barriers per block
-// 6: NOT YET: right, but
+// 5 6: NOT YET: right, but
 __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
   __shared__ float4 s[filter::tile_size];
   for (std::int64_t tile = 0; tile < filter::tiles_of(n); ++tile) {
@@ -81,8 +83,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 
 // The largest block there is does it all: 131 of 132 SMs have nothing to do.
 namespace one_large_block {
-// 1 3 4: NOT YET: right, but one after the other
-// 5 6: NOT YET: right, but
+// 1 3 4 5 6: NOT YET: right, but one after the other
 constexpr int threads = 1024;
 
 __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
@@ -112,8 +113,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 
 // The host launches a kernel for each tile.
 namespace host_loop {
-// 1 2 3 4 5: NOT YET: right, but one after the other
-// 6: NOT YET: right, but
+// 1 2 3 4 5 6: NOT YET: right, but one after the other
 __global__ void filter_tile(const float* in, float* out, std::int64_t first, std::int64_t n) {
   __shared__ float4 s[filter::tile_size];
   for (int g = threadIdx.x; g < filter::tile_size; g += filter::block_size) {
@@ -140,8 +140,8 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 
 // Each thread loads its five groups itself.
 namespace no_shared_memory {
-// 1 2 3 4 5: NOT YET: right, but it moves
-// 6: NOT YET: right, but 1.25 load requests per 32 elements
+// 2: NOT YET: right, but it moves
+// 1 3 4 5 6: NOT YET: right, but asynchronous copies read
 __global__ void filter_each(const float* in, float* out, std::int64_t n) {
   const std::int64_t g = std::int64_t{blockIdx.x} * filter::block_size + threadIdx.x;
   float4 near[5];
@@ -158,10 +158,9 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }  // namespace no_shared_memory
 
 // Version 01: through registers. Nothing to wait for, and nothing asynchronous.
-namespace synchronous {
+namespace through_registers {
 // 1 3 4: NOT YET: right, but
-// 5: NOT YET: right, but 32 barriers per block, 18 would do
-// 6: NOT YET: right, but 0.3
+// 5 6: NOT YET: right, but asynchronous copies read
 __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
   __shared__ float4 s[filter::tile_size];
   for (std::int64_t i = blockIdx.x; i < filter::tiles_of(n); i += gridDim.x) {
@@ -181,7 +180,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
   if (n > 0) filter_tiles<<<blocks, filter::block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
-}  // namespace synchronous
+}  // namespace through_registers
 
 // The memory barrier that never opened is gone: the block meets at its own.
 namespace no_memory_barrier {
@@ -231,42 +230,6 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
   return cudaGetLastError();
 }
 }  // namespace shuffles_only
-
-// Two barriers per tile as before, but four times the blocks: fewer for each, not fewer in all.
-namespace more_blocks {
-// 5: NOT YET: right, but
-__device__ void begin(float4* s, const float* in, std::int64_t tile, std::int64_t n) {
-  for (int g = threadIdx.x; tile < filter::tiles_of(n) && g < filter::tile_size; g += 256) {
-    const std::int64_t from = tile * filter::block_size + g - filter::halo;
-    if (filter::is_whole(from, n)) {
-      __pipeline_memcpy_async(&s[g], in + 4 * from, 16);
-    } else {
-      s[g] = filter::load_group(in, from, n);
-    }
-  }
-  __pipeline_commit();
-}
-
-__global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
-  __shared__ float4 s[2][filter::tile_size];
-  begin(s[0], in, blockIdx.x, n);
-  int b = 0;
-  for (std::int64_t i = blockIdx.x; i < filter::tiles_of(n); i += gridDim.x, b ^= 1) {
-    begin(s[b ^ 1], in, i + gridDim.x, n);
-    __pipeline_wait_prior(1);
-    __syncthreads();
-    filter::store_group(out, i * 256 + threadIdx.x, n, filter::filter_group(&s[b][threadIdx.x]));
-    __syncthreads();
-  }
-}
-
-cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
-  unsigned blocks = 0;
-  if (const cudaError_t error = filter::count_blocks(n, 8, &blocks)) return error;
-  if (n > 0) filter_tiles<<<blocks, filter::block_size, 0, stream>>>(in, out, n);
-  return cudaGetLastError();
-}
-}  // namespace more_blocks
 
 // A wide tile, but the two groups of a thread are neighbours: each request takes every other one.
 namespace every_other_group {
@@ -439,27 +402,38 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace three_ahead
 
-// The next tile waits in registers while this one is computed.
-namespace next_in_registers {
-// 5: PASSED
+// The pipeline of the C++ library, of each thread its own: three buffers, two tiles on their way.
+namespace library_pipeline {
+// 3 4 5: PASSED
+using Pipeline = cuda::pipeline<cuda::thread_scope_thread>;
+
+__device__ void begin(float4* s, const float* in, std::int64_t tile, std::int64_t n,
+                      Pipeline& pipeline) {
+  pipeline.producer_acquire();
+  for (int g = threadIdx.x; tile < filter::tiles_of(n) && g < filter::tile_size; g += 256) {
+    const std::int64_t from = tile * filter::block_size + g - filter::halo;
+    if (filter::is_whole(from, n)) {
+      cuda::memcpy_async(&s[g], reinterpret_cast<const float4*>(in) + from,
+                         cuda::aligned_size_t<16>(16), pipeline);
+    } else {
+      s[g] = filter::load_group(in, from, n);
+    }
+  }
+  pipeline.producer_commit();
+}
+
 __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
-  __shared__ float4 s[2][filter::tile_size];
-  const int t = threadIdx.x;
-  const auto load = [&](std::int64_t tile, int g) {
-    return filter::load_group(in, tile * filter::block_size + g - filter::halo, n);
-  };
+  __shared__ float4 s[3][filter::tile_size];
+  Pipeline pipeline = cuda::make_pipeline();
+  begin(s[0], in, blockIdx.x, n, pipeline);
+  begin(s[1], in, blockIdx.x + gridDim.x, n, pipeline);
   int b = 0;
-  s[0][t] = load(blockIdx.x, t);
-  if (t < 4) s[0][256 + t] = load(blockIdx.x, 256 + t);
-  for (std::int64_t i = blockIdx.x; i < filter::tiles_of(n); i += gridDim.x, b ^= 1) {
-    const bool more = i + gridDim.x < filter::tiles_of(n);
-    float4 next = make_float4(0, 0, 0, 0), beside = next;
-    if (more) next = load(i + gridDim.x, t);
-    if (more && t < 4) beside = load(i + gridDim.x, 256 + t);
+  for (std::int64_t i = blockIdx.x; i < filter::tiles_of(n); i += gridDim.x, b = (b + 1) % 3) {
+    cuda::pipeline_consumer_wait_prior<1>(pipeline);
     __syncthreads();
-    filter::store_group(out, i * 256 + t, n, filter::filter_group(&s[b][t]));
-    s[b ^ 1][t] = next;
-    if (t < 4) s[b ^ 1][256 + t] = beside;
+    begin(s[(b + 2) % 3], in, i + 2 * gridDim.x, n, pipeline);
+    filter::store_group(out, i * 256 + threadIdx.x, n, filter::filter_group(&s[b][threadIdx.x]));
+    pipeline.consumer_release();
   }
 }
 
@@ -469,7 +443,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
   if (n > 0) filter_tiles<<<blocks, filter::block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
-}  // namespace next_in_registers
+}  // namespace library_pipeline
 
 // Every thread arrives, and each remembers by a token which phase it arrived in.
 namespace all_arrive {
@@ -656,37 +630,42 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace wide_and_one_barrier
 
-// Twice the threads instead: a tile of 2048 floats, a group per thread, one buffer.
-namespace wide_blocks {
+// Three groups per thread, one tile on its way behind a single barrier.
+namespace three_groups {
 // 6: PASSED
-constexpr int threads = 512;
+constexpr int groups = 3 * filter::block_size;
 
-__global__ void __launch_bounds__(threads)
-    filter_tiles(const float* in, float* out, std::int64_t n) {
-  __shared__ float4 s[threads + 4];
-  const int t = static_cast<int>(threadIdx.x);
-  for (std::int64_t first = std::int64_t{threads} * blockIdx.x; 4 * first < n;
-       first += std::int64_t{threads} * gridDim.x) {
-    for (int g = t; g < threads + 4; g += threads) {
-      const std::int64_t from = first + g - filter::halo;
-      if (filter::is_whole(from, n)) {
-        __pipeline_memcpy_async(&s[g], in + 4 * from, 16);
-      } else {
-        s[g] = filter::load_group(in, from, n);
-      }
+__device__ void begin(float4* s, const float* in, std::int64_t first, std::int64_t n) {
+  for (int g = threadIdx.x; 4 * first < n && g < groups + 4; g += filter::block_size) {
+    const std::int64_t from = first + g - filter::halo;
+    if (filter::is_whole(from, n)) {
+      __pipeline_memcpy_async(&s[g], in + 4 * from, 16);
+    } else {
+      s[g] = filter::load_group(in, from, n);
     }
-    __pipeline_commit();
+  }
+  __pipeline_commit();
+}
+
+__global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
+  __shared__ float4 s[2][groups + 4];
+  const std::int64_t step = std::int64_t{groups} * gridDim.x;
+  int b = 0;
+  begin(s[0], in, std::int64_t{groups} * blockIdx.x, n);
+  for (std::int64_t i = std::int64_t{groups} * blockIdx.x; 4 * i < n; i += step, b ^= 1) {
     __pipeline_wait_prior(0);
     __syncthreads();
-    filter::store_group(out, first + t, n, filter::filter_group(&s[t]));
-    __syncthreads();
+    begin(s[b ^ 1], in, i + step, n);
+    for (int g = threadIdx.x; g < groups; g += filter::block_size) {
+      filter::store_group(out, i + g, n, filter::filter_group(&s[b][g]));
+    }
   }
 }
 
 cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   unsigned blocks = 0;
   if (const cudaError_t error = filter::count_blocks(n, 2, &blocks)) return error;
-  if (n > 0) filter_tiles<<<blocks, threads, 0, stream>>>(in, out, n);
+  if (n > 0) filter_tiles<<<blocks, filter::block_size, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
-}  // namespace wide_blocks
+}  // namespace three_groups

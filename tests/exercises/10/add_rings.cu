@@ -64,7 +64,9 @@ __global__ void add_ring(const float* in, float* out, std::int64_t n) {
   __syncthreads();
   for (int i = t; i < 32768 && first + i < n; i += 1024) {
     float sum = 0;
-    for (int k = 0; k < 8; ++k) sum += static_cast<float>(k + 1) * s[(i + 32768 - 4096 * k) % 32768];
+    for (int k = 0; k < 8; ++k) {
+      sum += static_cast<float>(k + 1) * s[(i + 32768 - 4096 * k) % 32768];
+    }
     out[first + i] = sum;
   }
 }
@@ -292,9 +294,9 @@ __global__ void __cluster_dims__(8, 1, 1) go_round(const float* in, float* out, 
   const cg::cluster_group cluster = cg::this_cluster();
   const int t = static_cast<int>(threadIdx.x);
   const int next = static_cast<int>(cluster.block_rank() + 1) % 8;
-  const std::int64_t first = std::int64_t{blockIdx.x} * 4096 + 4 * t;
+  const std::int64_t first = std::int64_t{blockIdx.x} * 4096 + t;
   float x[4], sum[4];
-  for (int k = 0; k < 4; ++k) x[k] = sum[k] = first + k < n ? in[first + k] : 0;
+  for (int k = 0; k < 4; ++k) x[k] = sum[k] = first + 1024 * k < n ? in[first + 1024 * k] : 0;
   if (t < 7) ptx::mbarrier_init(&full[t], 1);
   ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   cluster.sync();
@@ -312,7 +314,7 @@ __global__ void __cluster_dims__(8, 1, 1) go_round(const float* in, float* out, 
     for (int k = 0; k < 4; ++k) sum[k] += static_cast<float>(step + 2) * x[k];
   }
   for (int k = 0; k < 4; ++k) {
-    if (first + k < n) out[first + k] = sum[k];
+    if (first + 1024 * k < n) out[first + 1024 * k] = sum[k];
   }
 }
 

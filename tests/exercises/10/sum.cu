@@ -19,27 +19,6 @@ cudaError_t sum(const float* in, float* out, std::int64_t n, cudaStream_t stream
 }
 }  // namespace one_thread
 
-namespace one_block {
-// 2: NOT YET: right, but
-__global__ void add_all(const float* in, float* out, std::int64_t n) {
-  __shared__ float of_warps[32];
-  float sum = 0;
-  for (std::int64_t i = threadIdx.x; i < n; i += 1024) sum += in[i];
-  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x >= 32) return;
-  sum = of_warps[threadIdx.x];
-  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
-  if (threadIdx.x == 0) *out = sum;
-}
-
-cudaError_t sum(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
-  add_all<<<1, 1024, 0, stream>>>(in, out, n);
-  return cudaGetLastError();
-}
-}  // namespace one_block
-
 namespace one_lane_per_warp {
 // 2: NOT YET: right, but one after the other
 namespace cg = cooperative_groups;
@@ -161,7 +140,8 @@ cudaError_t sum(const float* in, float* out, std::int64_t n, cudaStream_t stream
 namespace lane_per_block {
 // 2: PASSED
 namespace cg = cooperative_groups;
-__global__ void __cluster_dims__(8, 1, 1) add_up(const float* in, float* out, std::int64_t n) {
+__global__ void __cluster_dims__(8, 1, 1)
+    add_by_lanes(const float* in, float* out, std::int64_t n) {
   __shared__ float total;
   const cg::cluster_group cluster = cg::this_cluster();
   if (threadIdx.x == 0) total = 0;
@@ -180,7 +160,7 @@ __global__ void __cluster_dims__(8, 1, 1) add_up(const float* in, float* out, st
 }
 
 cudaError_t sum(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
-  add_up<<<8, 128, 0, stream>>>(in, out, n);
+  add_by_lanes<<<8, 128, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
 }  // namespace lane_per_block
