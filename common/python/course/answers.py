@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "tests" / "exercises"
 PART = re.compile(r"^namespace (\w+) \{\n((?:// [1-9 ]+: .*\n)+)(?:.*\n)*?\}  // namespace \1\n",
                   re.M)
-VERDICT = re.compile(r"^// ([1-9 ]+): ((?:PASSED|RIGHT;|NOT YET: ).*)$", re.M)
+VERDICT = re.compile(r"^// ([1-9 ]+): ((?:PASSED|RIGHT;|NOT YET:).*)$", re.M)
 LAUNCHER = re.compile(r"^cudaError_t (\w+)\(((?:[^()]|\([^()]*\))*)\) \{", re.M)
 SECONDS = 200
 

@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
 def part_of(file: str) -> str:
     """The part that a tracked file belongs to; empty for what only the documentation's tests look at."""
-    name = re.match(r"(?:chapters|tests|tests/mutants|tests/exercises)/(\d\d)[_.]", file)
+    name = re.match(r"(?:chapters|tests|tests/mutants|tests/exercises)/(\d\d)[_./]", file)
     if re.match(r"docs/|[^/]+[.]md$|LICENSE", file) or file == FILE.relative_to(ROOT).as_posix():
         return ""
     if not name:
