@@ -92,6 +92,7 @@ int check_and_judge(const Exercise& exercise, const Options& options, const Devi
   for (const Size& size : exercise.test_sizes) {
     for (const Input input : {Input::integers, Input::random}) {
       const auto problem = exercise.make(size, options.seed, input);
+      vary_schedule(input);
       const Outcome outcome = verify(exercise.yours, *problem, device);
       if (outcome.state != Outcome::passed) return wrong(exercise, *problem, outcome, report);
     }

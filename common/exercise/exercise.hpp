@@ -63,11 +63,12 @@ struct Exercise {
 int run_exercise(int argc, char** argv, const Exercise& exercise);
 
 /// Its parts. `report` takes the verdict and the rows for the result file. Each backend links its
-/// own judge_speed().
+/// own judge_speed() and vary_schedule().
 int passed(Report& report);
 int not_yet(Report& report, const std::string& why);
 int judge_speed(const Exercise& exercise, const Options& options, const Device& device,
                 Report& report);
+void vary_schedule(Input input);  ///< of the launches that are checked next
 Result row_of(const Exercise& exercise, const Version& version, const Problem& problem);
 
 }  // namespace course

@@ -108,6 +108,8 @@ std::string judge_by_counts(const Exercise& exercise, const Options& options, Re
 
 }  // namespace
 
+void vary_schedule(Input input) { simt::set_late_orders(input == Input::random); }
+
 int judge_speed(const Exercise& exercise, const Options& options, const Device&, Report& report) {
   const bool counted = simt::instrumented();
   if (counted) {

@@ -40,6 +40,7 @@ struct Copy {
   bool again = false;                      ///< of a multicast, for a block that is not its first
 };
 
+bool late_orders = false;
 std::atomic<std::uint64_t> engine_read{0}, engine_written{0}, engine_read_most{0};
 
 void count_read(Block& block, std::uint64_t bytes) {
@@ -368,6 +369,7 @@ void check_leaving_barriers(const Thread& thread) {
   }
 }
 
+void set_late_orders(bool late) { late_orders = late; }
 EngineBytes take_engine_bytes() {
   return {engine_read.exchange(0), engine_written.exchange(0), engine_read_most.exchange(0)};
 }
@@ -422,9 +424,7 @@ std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count, std::int64
   if (load(barrier).parity != state_of(old).parity && record != nullptr) {
     for (Copy& copy : record->copies) copy.ready = copy.ready || !copy.counted;
   }
-  // In half of the launches who orders is late for what it does next: others come first.
-  if (bytes > 0 && checking && record != nullptr &&
-      __builtin_parityll(current_thread->block->grid->number)) {
+  if (bytes > 0 && late_orders && record != nullptr) {
     for (int turns = 0; turns < 3; ++turns) step_aside(*current_thread);
   }
   return old;

@@ -660,7 +660,7 @@ class File:
         found = re.search(rf"\b{attribute}{PARENS}", self.code[before.start() if before else head:end.start()])
         if not found or attribute == "__cluster_dims__":
             return found[1] if found else None
-        return strict.Strict.value_in(self, found[1].split(",")[0])
+        return strict.Strict.value_in(self, found[1].split(",")[0], end.start())
 
     def rewrite(self) -> Optional[str]:
         """The text in C++; None if it is C++ already, so that a header can be included as it is."""
@@ -679,7 +679,7 @@ class File:
         for m in re.finditer(rf"\b__cluster_dims__{PARENS}", self.code):
             self.job.clusters[self.function_behind(m.end())] = m[1]
         for m in re.finditer(rf"\b__launch_bounds__{PARENS}", self.code):
-            self.job.bounds[self.function_behind(m.end())] = strict.Strict.value_in(self, m[1].split(",")[0])
+            self.job.bounds[self.function_behind(m.end())] = strict.Strict.value_in(self, m[1].split(",")[0], m.start())
         words = "|".join(sorted({"__shared__"} | self.job.shared))
         if re.search(r"\b__(device|global)__\b", self.code):
             asm = r"\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\("

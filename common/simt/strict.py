@@ -469,14 +469,14 @@ class Strict:
                         "the arrays smaller, or use extern __shared__", last)
 
     def value(self, text: str) -> int:
-        return self.value_in(self.file, text)
+        return self.value_in(self.file, text, len(self.flat))
 
     @staticmethod
-    def value_in(file: "File", text: str) -> int:
-        """Of a size made of numbers and constants of this file; 0 if that is not plain."""
+    def value_in(file: "File", text: str, at: int) -> int:
+        """Of a size made of numbers and constants that this file has before `at`; 0 if that is not plain."""
         names: Dict[str, str] = {d.name: file.code[d.start:d.end] for d in file.defines if not d.parameters}
         names.update(re.findall(r"\b(?:constexpr|const)\s+(?:int|unsigned|size_t|std::size_t)\s+(\w+)\s*=\s*([^;,]+);",
-                                file.flat))
+                                file.flat[:at]))
         for _ in range(4):
             text = re.sub(r"\b[A-Za-z_]\w*\b", lambda m: f"({names.get(m[0], m[0])})", text)
         if not re.fullmatch(r"[\d\s()+*-]+", text):

@@ -57,6 +57,29 @@ PROGRAMS = [
           cudaMemcpy(&h, d, 4, cudaMemcpyHostToDevice);
           if (h == 0) cudaFree(d);
         }""", (r"unchecked: cudaMemcpy\(\) at small.cu:6",), FOUND),
+    Program("kernels of one name, each with its own bounds", r"""
+        namespace small {
+        constexpr int threads = 64;
+        __global__ void __launch_bounds__(threads) set(int* out) { out[threadIdx.x] = 1; }
+        void launch(int* out) { set<<<1, 64>>>(out); }
+        }
+        namespace large {
+        constexpr int threads = 256;
+        __global__ void __launch_bounds__(threads) set(int* out) { out[threadIdx.x] = 2; }
+        void launch(int* out) { set<<<1, 256>>>(out); }
+        }
+        namespace unbounded {
+        __global__ void set(int* out) { out[threadIdx.x] = 3; }
+        void launch(int* out) { set<<<1, 512>>>(out); }
+        }
+        int main() {
+          int* out;
+          cudaMalloc(&out, 2048);
+          small::launch(out);
+          large::launch(out);
+          unbounded::launch(out);
+          return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+        }""", ("^No findings",)),
     Program("values that C++ leaves open and a GPU defines", r"""#include <cstdio>
         __global__ void rank(int* ranks, unsigned* parts, float x) {
           const unsigned lane = threadIdx.x, below = (1u << (lane + 1)) - 1;

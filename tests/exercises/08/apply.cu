@@ -12,9 +12,8 @@
 #include "filter.cuh"
 
 namespace one_thread {
-// 2: NOT YET: right, but one after the other
+// 1 2 3 4 5: NOT YET: right, but one after the other
 // 6: NOT YET: right, but
-// 1 3 4 5: NOT YET: right, but asynchronous copies read
 __global__ void filter_all(const float* in, float* out, std::int64_t n) {
   for (std::int64_t g = 0; 4 * g < n; ++g) {
     float4 near[5];
@@ -30,9 +29,8 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }  // namespace one_thread
 
 namespace one_lane_per_warp {
-// 2: NOT YET: right, but one after the other
+// 1 2 3 4 5: NOT YET: right, but one after the other
 // 6: NOT YET: right, but
-// 1 3 4 5: NOT YET: right, but asynchronous copies read
 __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
   if (threadIdx.x % 32 != 0) return;
   const std::int64_t first = std::int64_t{blockIdx.x} * filter::block_size + threadIdx.x;

@@ -35,7 +35,7 @@ cudaError_t cut(const float* in, float* out, std::int64_t rows, std::int64_t col
 }  // namespace no_bulk_copy
 
 namespace one_thread {
-// 4: NOT YET: right, but bulk copies read
+// 4: NOT YET: right, but one after the other
 __global__ void copy_all(const float* in, float* out, std::int64_t rows, std::int64_t cols,
                          std::int64_t width, std::int64_t count, std::int64_t row0,
                          std::int64_t col0, unsigned outside) {

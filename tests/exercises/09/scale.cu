@@ -6,7 +6,7 @@
 #include <cuda/ptx>
 
 namespace one_thread {
-// 1 3: NOT YET: right, but bulk copies read
+// 1 3: NOT YET: right, but one after the other
 __global__ void double_all(const float* in, float* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = 2 * in[i];
 }
@@ -49,7 +49,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }  // namespace one_thread_per_block
 
 namespace one_lane_per_warp {
-// 1 3: NOT YET: right, but bulk copies read
+// 1 3: NOT YET: right, but one after the other
 __global__ void double_some(const float* in, float* out, std::int64_t n) {
   if (threadIdx.x % 32 != 0) return;
   const std::int64_t first = std::int64_t{blockIdx.x} * 1024 + threadIdx.x * 8;

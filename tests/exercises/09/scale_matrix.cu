@@ -7,7 +7,7 @@
 #include "tensor_map.hpp"
 
 namespace one_thread {
-// 2: NOT YET: right, but bulk copies read
+// 2: NOT YET: right, but one after the other
 __global__ void double_all(const float* in, float* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = 2 * in[i];
 }
@@ -20,7 +20,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t rows, std::int64_t c
 }  // namespace one_thread
 
 namespace one_lane_per_warp {
-// 2: NOT YET: right, but bulk copies read
+// 2: NOT YET: right, but one after the other
 __global__ void double_some(const float* in, float* out, std::int64_t n) {
   if (threadIdx.x % 32 != 0) return;
   const std::int64_t first = std::int64_t{blockIdx.x} * 1024 + threadIdx.x * 8;

@@ -7,7 +7,7 @@
 #include "tensor_map.hpp"
 
 namespace one_thread {
-// 5 6: NOT YET: right, but bulk copies read
+// 5 6: NOT YET: right, but one after the other
 __global__ void transpose_all(const float* in, float* out, std::int64_t rows, std::int64_t cols) {
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < cols; ++c) out[c * rows + r] = in[r * cols + c];
@@ -112,7 +112,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 // One block takes tile after tile.
 namespace one_block {
 // 5: NOT YET: right, but one after the other
-// 6: NOT YET: right, but bank conflicts
+// 6: NOT YET: right, but
 namespace ptx = cuda::ptx;
 
 __global__ void transpose_boxes(const __grid_constant__ CUtensorMap in, float* out, int rows,

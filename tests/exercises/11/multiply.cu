@@ -17,7 +17,7 @@
 using operands::Product;
 
 namespace one_thread {
-// 1 2 4 5: NOT YET: right, but no tensor core
+// 1 2 4 5: NOT YET: right, but one after the other
 __global__ void multiply_all(Product<__nv_bfloat16> of, Result<__nv_bfloat16> c) {
   for (int row = 0; row < of.m; ++row) {
     for (int col = 0; col < of.n; ++col) {
