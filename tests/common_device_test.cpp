@@ -336,12 +336,12 @@ TEST(Totals, AreJudgedBesideTheSolutions) {
   EXPECT_EQ(judged(), "");
   counts.busiest = 217;
   EXPECT_EQ(judged(),
-            "one after the other: 217 requests to memory in turn, 50 would do; 32 of 32 "
-            "lanes at work, 2 blocks, 1 launch");
+            "one after the other: 217 requests to memory in turn, 50 would do; 2 blocks, 1 "
+            "launch, 32 of 32 lanes at work");
   counts.busiest = 216;
   EXPECT_EQ(judged(), "");
   counts.global_loads.words = 512 * 217;  // by more warps than run at the same time
-  EXPECT_EQ(judged().substr(0, 26), "one after the other: 218 re");
+  EXPECT_EQ(judged().substr(0, 26), "one after the other: 218 r");
   counts.global_loads = {200, 1001, 200};
   EXPECT_EQ(judged(), "it moves 1501 sectors in all, 1000 would do");
   counts.global_loads.units = 500;
@@ -354,8 +354,8 @@ TEST(Totals, AreJudgedBesideTheSolutions) {
   EXPECT_EQ(judged(), "shared memory takes 4000 wavefronts in all, 100 would do");
   counts.lanes = 8 * 500;
   EXPECT_EQ(judged(),
-            "shared memory takes 4000 wavefronts in all, 100 would do; 8 of 32 lanes at "
-            "work, 2 blocks, 1 launch");
+            "shared memory takes 4000 wavefronts in all, 100 would do; 2 blocks, 1 launch, "
+            "8 of 32 lanes at work");
 }
 
 TEST(MostCounted, AllowsWideAccessesAsManyBytes) {

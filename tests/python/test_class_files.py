@@ -457,9 +457,9 @@ class Boards(Class):
         self.assertEqual((found["cheat"], found["bare"]), (("", "see why"),) * 2)
 
     def test_more_loads_are_no_better_though_each_is_small(self):
-        """900 loads of a sector each bring the mean down; the total rises."""
+        """Many loads of a sector each bring the mean down; the total rises."""
         more = model(4, 4)
-        more["global_loads"] = {"requests": 1000, "sectors": 1300}
+        more["global_loads"] = {"requests": 81920, "sectors": 106496}
         found = self.places(exercise("a", counted=model(4, 4)), exercise("more", counted=more))
         self.assertEqual((found["a"][0], found["more"][0]), ("1", "2"))
         nothing = self.places(exercise("a", counted=model(4, 4)), exercise("b", counted=model(0, 0)))

@@ -57,7 +57,8 @@ SIMT = (r"access|acquire|release|active_lanes|(before|after)_atomic|async_\w+|bl
         r"vote_\w+|warp_call|will_compare|operator,|error_in_kernel|set_error_in_kernel|device_\w+|not_in_kernels")
 # What an object may ask of others: the backend, CUDA, mathematics, what compilers put in.
 CALLS = re.compile(
-    rf"^(simt_\w+|simt::({SIMT})|__simt_\w+|__tsan_\w+|__sanitizer_\w+|__ubsan_handle_missing_return|cu[A-Z]\w*|cuda\w*|__cuda\w*|"
+    rf"^(simt_\w+|simt::({SIMT})|__simt_\w+|__tsan_\w+|__sanitizer_\w+|cu[A-Z]\w*|cuda\w*|__cuda\w*|"
+    r"__ubsan_handle_(?:missing_return|shift_out_of_bounds|float_cast_overflow)|"
     r"cuda\w*::.*|blockIdx|threadIdx|blockDim|gridDim|warpSize|_Unwind_Resume|__gxx_personality_v0|"
     r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__cxa_\w+|__dso_handle|atexit|mem(set|cpy|move|cmp|chr)|"
     r"s?n?printf|__s?n?printf_chk|puts|putchar|fflush|clock(64)?|__(popcount|parity|c[lt]z)[dst]i2|__assert_fail|__trap|exit|abort|operator (new|delete).*|s?rand|l?l?abs|"
