@@ -92,8 +92,8 @@ bool instrumented();         ///< was the kernels' code built with the checks an
 void set_checking(bool on);  ///< on at the start, unless SIMT_CHECK=0
 void set_counting(bool on);  ///< on at the start if SIMT_COUNT=1
 std::string order();         ///< "forward", "reverse" or "random:SEED", as SIMT_ORDER asked
-/// From now on, who has told a barrier how many bytes it ordered is late for what it does next: other
-/// threads come first. Off at the start.
+/// From now on, who has told a barrier how many bytes it ordered is late for what it does next:
+/// other threads come first. Off at the start.
 void set_late_orders(bool late);
 /// What the traces that SIMT_TRACE asks for are called from now on: "05_shared_tile 2^20".
 void label_trace(const std::string& label);
