@@ -63,12 +63,14 @@ struct Exercise {
 int run_exercise(int argc, char** argv, const Exercise& exercise);
 
 /// Its parts. `report` takes the verdict and the rows for the result file. Each backend links its
-/// own judge_speed() and vary_schedule().
+/// own judge_speed(), vary_schedule() and once_is_enough().
 int passed(Report& report);
 int not_yet(Report& report, const std::string& why);
 int judge_speed(const Exercise& exercise, const Options& options, const Device& device,
                 Report& report);
-void vary_schedule(Input input);  ///< of the launches that are checked next
+void vary_schedule(bool late);  ///< of the launches that are checked next: do copies land late?
+/// Is this problem so large that nobody would wait for a second check with other values?
+bool once_is_enough(const Problem& problem);
 Result row_of(const Exercise& exercise, const Version& version, const Problem& problem);
 
 }  // namespace course

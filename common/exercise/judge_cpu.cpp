@@ -108,7 +108,8 @@ std::string judge_by_counts(const Exercise& exercise, const Options& options, Re
 
 }  // namespace
 
-void vary_schedule(Input input) { simt::set_late_orders(input == Input::random); }
+void vary_schedule(bool late) { simt::set_late_orders(late); }
+bool once_is_enough(const Problem& problem) { return problem.bytes() > 1 << 18; }
 
 int judge_speed(const Exercise& exercise, const Options& options, const Device&, Report& report) {
   const bool counted = simt::instrumented();

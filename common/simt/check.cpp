@@ -87,6 +87,8 @@ const char* did(const Record& record, bool wrote) {
   return record.atomic ? "updated" : wrote ? "wrote" : "read";
 }
 
+}  // namespace
+
 /// "shared memory, byte 12", "shared memory of block (1,0,0), byte 12", "global memory, byte 12 of
 /// 400".
 std::string place_of(const Block& block, std::uintptr_t address) {
@@ -110,6 +112,8 @@ std::string place_of(const Block& block, std::uintptr_t address) {
   return "global memory, byte " + std::to_string(address - reinterpret_cast<std::uintptr_t>(base)) +
          " of " + std::to_string(bytes);
 }
+
+namespace {
 
 enum class Verdict : std::uint8_t {
   fine,
@@ -292,6 +296,18 @@ bool read_by_two_blocks(const Cell& cell, const Grid& grid) {
          before(cell.write) && before(cell.strong_write[0]) && before(cell.strong_write[1]);
 }
 
+/// What other warps of the block read of the word by volatile loads that nothing orders before this volatile store.
+void note_early_loads(Thread& thread, std::uintptr_t address, const Cell& cell, ProgramCounter pc) {
+  for (const Record& read : cell.read) {
+    ProgramCounter ignored = 0;
+    if (read.serial == thread.block->serial && read.rank / 32 != thread.warp && read.atomic == 0 &&
+        read.strength == static_cast<unsigned>(Strength::is_volatile) &&
+        ordered(read, thread, &ignored) == Ordered::no) {
+      note_early_load(thread, address & ~std::uintptr_t{3}, read.rank, read.pc, pc);
+    }
+  }
+}
+
 /// `turn`: how often the thread has come to this store.
 void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsigned bytes,
                 Access kind, Strength strength, ProgramCounter pc, std::uint16_t turn) {
@@ -355,6 +371,7 @@ void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsign
   only_read[word] = 0;
   if (!found(cell.read[0], false)) found(cell.read[1], false);
   if (!is_plain(now)) {
+    if (strength == Strength::is_volatile) note_early_loads(thread, address, cell, pc);
     keep(cell.strong_write, now, thread, shared);
     return;
   }
@@ -466,6 +483,7 @@ void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
                   Strength strength, ProgramCounter pc) {
   if (kind == Access::load) {
     if (strength == Strength::plain) thread.last_load = {address, pc};
+    if (strength == Strength::is_volatile) look_again(thread, address & ~std::uintptr_t{3}, pc);
     if (!thread.unsettled && is_only_read(thread, address, bytes)) return;
   }
   check_fully(thread, address, bytes, kind, strength, pc);

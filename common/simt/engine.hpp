@@ -76,7 +76,8 @@ struct alignas(64) Thread {
     std::uintptr_t address = 0;
     ProgramCounter pc = 0;
   };
-  Load last_load;  ///< plain
+  Load last_load;          ///< plain
+  Load volatile_loads[4];  ///< by place
   Turns turns;
   ProxyFence proxy_fence;
   std::uint64_t result = 0;     ///< of its last warp call
@@ -164,6 +165,8 @@ struct Block {
   std::uint32_t before_cluster = 0;  ///< barrier_time without the last barrier of its cluster
   KnownBlocks knows;                 ///< other blocks, by strong loads
   bool knows_all = false;  ///< too many to keep apart: no race with other blocks is reported
+  std::vector<EarlyLoad> early_loads;
+  std::vector<ProgramCounter> polls;  ///< volatile loads that a thread did twice at one address
   std::shared_ptr<BlockTrace> trace;  ///< null unless its requests are kept for drawing
 };
 
@@ -341,6 +344,7 @@ std::string block_name(const Block& block);  ///< "block (1,0,0)"
 std::string name_of(const Thread& thread);   ///< "block (1,0,0), thread (32,0,0)"
 /// The same, with the kernel where it is another grid's.
 std::string name_of(const Grid& grid, std::uint32_t serial, unsigned rank);
+std::string place_of(const Block& block, std::uintptr_t address);  ///< "shared memory, byte 12"
 
 // ---- order.cpp ----
 

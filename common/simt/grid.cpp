@@ -212,6 +212,7 @@ void run_gang(Worker& worker, Grid& grid, const unsigned* numbers, unsigned bloc
   run_threads_of(gang);
   if (grid.trace) end_block_traces(gang);
   if (grid.member->knew && checking) keep_learned(gang);
+  for (const auto& block : gang.blocks) report_early_loads(*block);
   close_shared_memory(gang);
   if (grid.failed) drop_fibers(worker);
 }

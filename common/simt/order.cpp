@@ -247,6 +247,7 @@ void forget_order(Thread& thread) {
   thread.loaded.clear();
   thread.suspects.clear();
   thread.turns = {};
+  for (Thread::Load& load : thread.volatile_loads) load = {};
 }
 
 void note_barrier(Block& block) { block.barrier_time = block.before_cluster = ++block.time; }

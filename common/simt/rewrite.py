@@ -656,8 +656,8 @@ class File:
         if len(heads) < 2 or any(end is None or end[0] == ";" for end in ends):
             return known.get(name)
         head, end = ([pair for pair in zip(heads, ends) if pair[0] < at] or [(heads[0], ends[0])])[-1]
-        before = re.search(r"[^;{}]*$", self.code[:head])  # an attribute may stand before the word
-        found = re.search(rf"\b{attribute}{PARENS}", self.code[before.start() if before else head:end.start()])
+        start = max(self.code.rfind(c, 0, head) for c in ";{}") + 1  # an attribute may stand before the word
+        found = re.search(rf"\b{attribute}{PARENS}", self.code[start:end.start()])
         if not found or attribute == "__cluster_dims__":
             return found[1] if found else None
         return strict.Strict.value_in(self, found[1].split(",")[0], end.start())

@@ -46,7 +46,7 @@ function(simt_add_library)
   endif()
 
   set(sources "")
-  foreach(name engine grid dynamic worker memory async check check_address order findings count count_table
+  foreach(name engine grid dynamic worker memory async check check_address early_loads order findings count count_table
       trace trace_file hooks source_line host host_memory host_streams host_kernels device_functions
       device_heap tensor)
     if(EXISTS "${here}/${name}.cpp")

@@ -147,8 +147,13 @@ def called_in_api() -> Set[str]:
 @lru_cache(maxsize=None)
 def of_cuda(name: str) -> bool:
     """Whether CUDA's headers declare a function of this name, perhaps by a macro."""
-    declared = rf"(?<!\breturn)[\w*&>]\s+[*&]*{name}\s*\(|\b[A-Z_]+\([^()\n]*\b{name}\b"
-    return len(name) > 2 and name in api() and bool(re.search(declared, api()))
+    if len(name) < 3 or name not in api():
+        return False
+    for m in re.finditer(rf"\b{name}\b(\s*\()?", api()):
+        before = api()[max(0, m.start() - 200):m.start()]
+        if (m[1] and re.search(r"[\w*&>]\s+[*&]*$", before)) or re.search(r"\b[A-Z_]+\([^()\n]*$", before):
+            return True
+    return False
 
 
 def as_they_are(found: List[Function], given: int) -> bool:
@@ -161,6 +166,8 @@ class Strict:
     def __init__(self, file: "File") -> None:
         self.file, self.job, self.flat = file, file.job, file.flat
         self.conditional, self.guarded = self.find_conditions()
+        self.declared: Dict[int, Set[str]] = {}  # in a function that begins there
+        self.used = set(re.findall(r"\busing\s+[\w:\s]*::\s*(\w+)\s*;", self.flat))
         self.own = list(self.find_functions()) if self.flat.count("{") == self.flat.count("}") else []
         for f in self.own:
             self.job.functions.setdefault(f.name, []).append(f)
@@ -264,13 +271,12 @@ class Strict:
 
     def shadowed(self, name: str, function: Function) -> bool:
         """Whether a parameter or a local variable has this name."""
-        text = self.flat[function.head:function.body[1]]
-        if function.name == name:
-            text = text.replace(name, " " * len(name), 1)
-        for m in re.finditer(rf"(\w+|[*&>\]])\s*\b{name}\b\s*([=;{{),\[(:])", text):
-            if m[1] not in EXPRESSION and (re.match(r"\w", m[1]) or m[2] != "("):
-                return True
-        return False
+        if function.head not in self.declared:
+            text = self.flat[function.head:function.body[1]].replace(function.name, " " * len(function.name), 1)
+            self.declared[function.head] = {
+                m[2] for m in re.finditer(r"(\b\w+|[*&>\]])\s*\b(\w+)\s*([=;{),\[(:])", text)
+                if m[1] not in EXPRESSION and (re.match(r"\w", m[1]) or m[3] != "(")}
+        return name in self.declared[function.head]
 
     def calls(self, function: Function) -> Iterator[Tuple[str, str, int]]:
         """(qualifier, name, offset) of what looks like a call in a body."""
@@ -302,7 +308,7 @@ class Strict:
             return []
         if name in STANDARD or of_cuda(name):
             return []
-        if self.shadowed(name, caller) or re.search(rf"\busing\s+[\w:\s]*::\s*{name}\s*;", self.flat):
+        if name in self.used or self.shadowed(name, caller):
             return []
         visible = [f for f in found if (f.scope and f.scope[-1] == qualifier) or
                    (not qualifier and caller.scope[:len(f.scope)] == f.scope)]
@@ -312,6 +318,7 @@ class Strict:
 
     def check(self) -> None:
         self.unsupported()
+        self.arrays = list(self.arrays_of_the_host())
         for launch in self.file.launches:
             if self.sure(launch.at) and re.fullmatch(r"[\w\s:]+", re.sub(r"<.*>", "", launch.kernel)):
                 self.launch(launch)
@@ -434,21 +441,29 @@ class Strict:
             found, at = self.job.functions.get(m[1], []), caller.body[0] + m.start(1)
             if found and all(f.member and f.known and not f.template and f.body[1] and not f.words & {
                     "__device__", "__global__", "constexpr", "consteval", "friend"} for f in found) and (
-                        self.sure(at) and not self.job.missing and m[1] not in called_in_api() | self.job.macros):
+                        self.sure(at) and not self.job.missing and m[1] not in self.job.macros and (
+                            m[1] not in called_in_api())):
                 self.refuse(f"'{m[1]}' is a method for the host, called in device code; write __device__ before it in "
                             f"line {found[0].line}", at)
-        for m in re.finditer(r"\b(?:const|constexpr)\s+[\w:]+(?:\s+[\w:]+)?\s+(\w+)\s*(?:\[[^\]]*\]\s*)+=\s*\{", self.flat):
-            before = self.flat[max(0, m.start() - 60):m.start()]
-            before = before[max(before.rfind(c) for c in ";{}") + 1:]
-            if self.file.scope(m.start()) != "namespace" or "__" in before or self.shadowed(m[1], caller) or (
-                    m[1] in self.job.macros or any(a <= m.start() < b for a, b in self.conditional)):
+        for name, line in self.arrays:
+            uses = list(re.finditer(rf"(?<![\w.>:]){name}\s*\[", text))
+            if not uses or self.shadowed(name, caller):
                 continue
-            for use in re.finditer(rf"(?<![\w.>:]){m[1]}\s*\[", text):
+            for use in uses:
                 at = caller.body[0] + use.start()
                 statement = text[max(text.rfind(c, 0, use.start()) for c in ";{}") + 1:use.start()]
                 if self.sure(at) and not re.search(r"constexpr|static_assert|sizeof|<\s*$", statement):
-                    self.refuse(f"'{m[1]}' is an array of the host, used in device code; write __constant__ in place of "
-                                f"const in line {self.line(m.start())}", at)
+                    self.refuse(f"'{name}' is an array of the host, used in device code; write __constant__ in place of "
+                                f"const in line {line}", at)
+
+    def arrays_of_the_host(self) -> Iterator[Tuple[str, int]]:
+        """Constant arrays of namespaces without __device__ or __constant__: name and line."""
+        for m in re.finditer(r"\b(?:const|constexpr)\s+[\w:]+(?:\s+[\w:]+)?\s+(\w+)\s*(?:\[[^\]]*\]\s*)+=\s*\{", self.flat):
+            before = self.flat[max(0, m.start() - 60):m.start()]
+            before = before[max(before.rfind(c) for c in ";{}") + 1:]
+            if self.file.scope(m.start()) == "namespace" and "__" not in before and m[1] not in self.job.macros and not any(
+                    a <= m.start() < b for a, b in self.conditional):
+                yield m[1], self.line(m.start())
 
     def static_shared(self, kernel: Function) -> None:
         """Adds up the arrays whose sizes are plain; so the sum is never more than what nvcc sees."""

@@ -262,6 +262,92 @@ TEST_F(SharedRace, volatile_warp_synchronous_idiom) {
   expect_finding("race", "volatile_idiom", {"faults_shared.cu", "block (0,0,0)"});
 }
 
+template <bool meet>
+__global__ void volatile_between_warps(int* out) {
+  __shared__ volatile int s[64];
+  const int t = threadIdx.x;
+  s[t] = 0;
+  __syncthreads();
+  s[t] = t + 1;  // HERE late write
+  if (meet) __syncthreads();
+  out[t] = s[63 - t];  // HERE early read
+}
+TEST_F(SharedRace, volatile_read_before_another_warp_wrote) {
+  Array<int> out(64);
+  volatile_between_warps<false><<<1, 64>>>(out.get());
+  expect_finding("order", "volatile_between_warps<false>", {at("late write"), at("early read")});
+}
+TEST_F(SharedRace, volatile_and_a_barrier_are_right) {
+  Array<int> out(64);
+  volatile_between_warps<true><<<1, 64>>>(out.get());
+  expect_clean();
+}
+
+/// One adds without a barrier between the warps, and volatile hides the race.
+template <bool meet>
+__global__ void volatile_tree(const int* in, int* out) {
+  __shared__ volatile int s[256];
+  const int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  for (int k = 128; k > 0; k /= 2) {
+    int sum = 0;
+    if (t < k) sum = s[t] + s[t + k];  // HERE tree read
+    if (meet) __syncthreads();
+    if (t < k) s[t] = sum;
+    if (meet) __syncthreads();
+    if (!meet) __syncwarp();
+  }
+  if (t == 0) *out = s[0];
+}
+TEST_F(SharedRace, volatile_tree_without_barriers) {
+  if (simt::order() == "reverse") GTEST_SKIP() << "every sum is there before it is read";
+  Array<int> in(256, 1), out(1);
+  volatile_tree<false><<<1, 256>>>(in.get(), out.get());
+  expect_finding("order", "volatile_tree<false>", {at("tree read")});
+}
+TEST_F(SharedRace, volatile_tree_with_barriers_is_right) {
+  Array<int> in(256, 1), out(1);
+  volatile_tree<true><<<1, 256>>>(in.get(), out.get());
+  expect_clean();
+  EXPECT_EQ(out.first(), 256);
+}
+
+/// One warp makes, another takes, over two places: both look at how far the other is, and look again.
+__global__ void two_places(int* out) {
+  __shared__ int place[2];
+  __shared__ volatile int made, taken;
+  const int t = threadIdx.x;
+  if (t == 0) made = taken = 0;
+  __syncthreads();
+  if (t == 0) {
+    for (int k = 0; k < 9; ++k) {
+      while (k - taken > 1) {
+      }
+      __threadfence_block();
+      place[k % 2] = k;
+      __threadfence_block();
+      made = k + 1;
+    }
+  }
+  if (t == 32) {
+    for (int k = 0; k < 9; ++k) {
+      while (made <= k) {
+      }
+      __threadfence_block();
+      out[k] = place[k % 2];
+      __threadfence_block();
+      taken = k + 1;
+    }
+  }
+}
+TEST_F(SharedRace, volatile_ring_of_two_places_is_right) {
+  Array<int> out(9);
+  two_places<<<1, 64>>>(out.get());
+  expect_clean();
+  EXPECT_EQ(out.host(), simt_test::iota<int>(9));
+}
+
 /// Guide, warp shuffle functions: they imply no memory barrier.
 __global__ void shuffle_orders_nothing(int* out) {
   __shared__ int s[32];
