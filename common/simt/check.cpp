@@ -247,17 +247,26 @@ void suspect(Thread& thread, std::uintptr_t address, unsigned bytes, const Recor
 
 void judge_suspects(Thread& thread) {
   const Unobserved unobserved;
-  for (const Suspect& s : std::exchange(thread.suspects, {})) {
+  const std::vector<Suspect> suspects = std::exchange(thread.suspects, {});
+  const auto same = [](const Suspect& s) {
     std::uint32_t value = 0, mask = 0;
     std::memcpy(&value, reinterpret_cast<const void*>(s.word), sizeof value);
     for (unsigned k = 0; k < 4; ++k) mask |= (s.bytes >> k & 1) * 0xFFu << 8 * k;
-    const bool same = ((value ^ s.value) & mask) == 0;
+    return ((value ^ s.value) & mask) == 0;
+  };
+  const auto other_word_differs = [&](const Suspect& s) {  // of one store, as of a double
+    return std::any_of(suspects.begin(), suspects.end(), [&](const Suspect& t) {
+      return t.pc == s.pc && t.before == s.before && t.serial == s.serial && t.rank == s.rank &&
+             !same(t);
+    });
+  };
+  for (const Suspect& s : suspects) {
     const Record before = {s.serial, 0, s.rank & 1023u, s.before & ((1u << 25) - 1), 0, 0, 0};
-    const bool turns = is_same_instruction(before, thread, s.pc);
-    if (same && turns) continue;
+    const bool turns = is_same_instruction(before, thread, s.pc), equal = same(s);
+    if (equal && (turns || other_word_differs(s))) continue;
     report(thread, s.word + static_cast<unsigned>(__builtin_ctz(s.bytes)), before, true,
            Access::store, s.pc,
-           same    ? Verdict::same_value
+           equal   ? Verdict::same_value
            : turns ? Verdict::other_turn
                    : Verdict::race);
   }
@@ -430,8 +439,17 @@ inline bool is_only_read(const Thread& thread, std::uintptr_t address, std::size
   return true;
 }
 
-/// Are these bytes of the word padding of a structure that is read whole?
+bool is_partly_written(std::uintptr_t address, std::size_t bytes) {
+  std::size_t word = 0;
+  for (std::uintptr_t a = address; a < address + bytes; ++a) {
+    if (word_of(a, &word) && (ranges.state[word] >> (4 + (a & 3)) & 1) != 0) return true;
+  }
+  return false;
+}
+
+/// Are these bytes of the word padding of a structure that is read whole, or another member of a union?
 bool is_padding(std::uintptr_t word, std::uintptr_t start, std::size_t bytes, unsigned which) {
+  if (may_be_union(bytes) && is_partly_written(start, bytes)) return true;
   for (unsigned k = 0; k < 4; ++k) {
     if ((which >> k & 1) != 0 && !may_be_padding(bytes, word + k - start)) return false;
   }
@@ -501,6 +519,12 @@ bool written_since(std::uintptr_t address, std::uint32_t serial) {
   const Cell& cell = cells[word];
   return std::max({cell.write.serial, cell.strong_write[0].serial, cell.strong_write[1].serial}) >=
          serial;
+}
+
+bool read_since(std::uintptr_t address, std::uint32_t serial) {
+  std::size_t word = 0;
+  if (cells == nullptr || !word_of(address, &word)) return false;
+  return std::max(cells[word].read[0].serial, cells[word].read[1].serial) >= serial;
 }
 
 void will_compare(const volatile void* address) {

@@ -39,8 +39,8 @@ std::string of_other_block(const Thread& thread, std::uintptr_t address) {
 /// Where an address lies counted from each array that the kernel was given: the nearest allocation
 /// need not be the one whose index went wrong. Empty where the address lies next to one of them.
 std::string from_arguments(const Body& body, std::uintptr_t address) {
-  constexpr std::intptr_t next_to = 32;
-  if (body.pointers == nullptr || address - ranges.heap >= ranges.heap_bytes) return "";
+  constexpr std::intptr_t next_to = 32, far_away = std::intptr_t{1} << 36;
+  if (body.pointers == nullptr) return "";
   std::vector<const void*> pointers(body.pointer_count);
   body.pointers(body.arguments, pointers.data());
   std::string text;
@@ -53,6 +53,7 @@ std::string from_arguments(const Body& body, std::uintptr_t address) {
     const auto offset = static_cast<std::intptr_t>(address - start);
     const auto past = offset - static_cast<std::intptr_t>(bytes);
     if (offset >= -next_to && past < next_to) return "";
+    if (offset < -far_away || offset > far_away) continue;  // no index leads there
     text += (text.empty() ? "; that is byte " : ", byte ") + std::to_string(offset) +
             " of argument " + std::to_string(k + 1) + ", which has " + std::to_string(bytes);
   }
@@ -119,12 +120,14 @@ void check_host_access(std::uintptr_t address, std::size_t bytes, Access kind, P
   if (!checking || current_thread != nullptr) return;
   if (host_may_use(reinterpret_cast<void*>(address))) {
     const Unwaited first = unwaited();
-    if (first.serial == 0 || !written_since(address, first.serial)) return;
+    if (first.serial == 0) return;
+    const bool written = written_since(address, first.serial);
+    if (!written && (kind == Access::load || !read_since(address, first.serial))) return;
     find("order", "the host",
-         std::string(does(kind)) + " at " + source_line(pc).text() +
-             " memory that a kernel launched since " + first.kernel + " at " +
-             source_line(first.caller).text() +
-             " has written, and has not waited for it: cudaDeviceSynchronize() before",
+         std::string(does(kind)) + " at " + source_line(pc).text() + " memory that " + first.kernel +
+             ", launched at " + source_line(first.caller).text() + ", or a later kernel " +
+             (written ? "has written" : "reads") +
+             "; nobody has waited for it: cudaDeviceSynchronize() before",
          pc, 0);
     return;
   }

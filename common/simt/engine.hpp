@@ -285,7 +285,7 @@ extern std::atomic<bool> somebody_is_stuck;
 /// Ends the launch with a report if this worker is stuck.
 void stop_if_stuck(Thread& thread, ProgramCounter pc);
 /// Reports who waits where, and marks the launch as failed.
-void report_deadlock(Gang& gang);
+void report_deadlock(Gang& gang, const std::string& why = "");
 
 // ---- grid.cpp ----
 
@@ -384,9 +384,11 @@ struct Unwaited {
   ProgramCounter caller = 0;
 };
 Unwaited unwaited();
+bool stream_exists(cudaStream_t stream);  ///< host_streams.cpp
 void all_waited_for();
 /// Has a kernel of this serial, or a later one, written the word at the address last?
 bool written_since(std::uintptr_t address, std::uint32_t serial);
+bool read_since(std::uintptr_t address, std::uint32_t serial);
 
 // ---- hooks.cpp ----
 
@@ -394,6 +396,7 @@ bool written_since(std::uintptr_t address, std::uint32_t serial);
 [[noreturn]] void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc);
 /// Does a structure of that many bytes leave byte k free? Copied whole, it need not be written.
 bool may_be_padding(std::size_t bytes, std::size_t k);
+bool may_be_union(std::size_t bytes);
 /// An access by the running thread, if any, of many bytes of unknown alignment.
 void observe_range(const void* address, std::size_t bytes, Access kind, const void* return_address);
 

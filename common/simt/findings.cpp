@@ -20,6 +20,7 @@ std::mutex mutex;
 std::vector<Finding> findings;
 std::uint64_t findings_made = 0, about_order = 0;
 std::set<std::tuple<std::string, ProgramCounter, ProgramCounter>> known;
+std::set<std::tuple<std::string, std::string, std::string>> known_lines;
 
 void end_with_66() {
   report_unexamined();
@@ -79,7 +80,12 @@ void keep(const char* kind, const std::string& kernel, const Grid* grid, const s
   const Unobserved unobserved;
   const std::lock_guard<std::mutex> lock(mutex);
   const std::string name = std::string(kind) + "|" + kernel;
-  if (first != 0 && !known.insert({name, first, second}).second) return;
+  if (first != 0) {
+    if (!known.insert({name, first, second}).second) return;
+    std::string one = source_line(first).text(), other = second == 0 ? "" : source_line(second).text();
+    if (other < one) one.swap(other);
+    if (!known_lines.insert({name, one, other}).second) return;
+  }
   findings.push_back({kind, kernel, kernel + ", " + text});
   if (tracing && grid != nullptr) trace_finding(kind, *grid, text, first, second);
   if (findings_expected) return;
@@ -101,6 +107,7 @@ void find(const char* kind, const std::string& kernel, const std::string& text,
 std::vector<Finding> take_findings() {
   const std::lock_guard<std::mutex> lock(mutex);
   known.clear();
+  known_lines.clear();
   return std::exchange(findings, {});
 }
 std::uint64_t finding_count() { return findings_made; }

@@ -390,7 +390,10 @@ void launch_body(const Launch& launch, Body body) {
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   set_up_memory();
   set_up_checks();
-  const Refusal refused = refusal(launch);
+  Refusal refused = refusal(launch);
+  if (refused.error == 0 && !stream_exists(launch.stream)) {
+    refused = {error_invalid_handle, "its stream was destroyed, or never made"};
+  }
   if (refused.error == 0 && sticky_error() == 0) {
     run_family(launch, body);
     return;

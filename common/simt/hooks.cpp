@@ -59,6 +59,7 @@ __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std
 
 /// Alignments of the program's structures, as bits, by size.
 std::uint8_t alignments[largest_type + 1];
+std::bitset<largest_type + 1> unions;                   // sizes
 std::bitset<largest_type>* paddings[largest_type + 1];  // bytes that some structure leaves free
 
 /// What all structures of this size are aligned to, of those that are aligned to one of `among`
@@ -136,6 +137,10 @@ void know_type(std::size_t bytes, std::size_t alignment, const unsigned char* pa
   }
 }
 
+void know_union(std::size_t bytes) {
+  if (bytes <= largest_type) unions.set(bytes);
+}
+
 namespace {
 const bool types_are_known = [] {
   for (auto know = __start_simt_types; know != __stop_simt_types; ++know) (*know)();
@@ -146,6 +151,8 @@ const bool types_are_known = [] {
 bool may_be_padding(std::size_t bytes, std::size_t k) {
   return bytes <= largest_type && paddings[bytes] != nullptr && (*paddings[bytes])[k];
 }
+
+bool may_be_union(std::size_t bytes) { return bytes <= largest_type && unions[bytes]; }
 
 void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc) {
   const Unobserved unobserved;

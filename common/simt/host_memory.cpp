@@ -155,6 +155,17 @@ cudaError_t release(void* address, bool host) {
   return device_free(address) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+/// What the host itself stores there, a kernel on a GPU does not see; or the host ends.
+void find_address_on_device(void** address, const char* call, const void* return_address) {
+  if (!is_device(address, sizeof *address) || host_may_use(address) || !checks_wanted()) return;
+  const ProgramCounter pc = counter_of(return_address);
+  find("host access", "the host",
+       std::string(call) + "() at " + source_line(pc).text() +
+           " stores the address into memory of the device; give it a pointer of the host, and "
+           "copy that: cudaMemcpyToSymbol() for a __device__ variable, or cudaMemcpy()",
+       pc, 0);
+}
+
 }  // namespace
 
 bool host_may_use(const void* address) {
@@ -170,12 +181,16 @@ cudaError_t copy_symbol(void* to, const void* from, std::size_t bytes, const voi
   void* address = nullptr;
   cudaError_t error = symbol_address(&address, symbol, symbol_bytes);
   if (error != cudaSuccess) return error;
-  if (offset > symbol_bytes || bytes > symbol_bytes - offset) return end(cudaErrorInvalidValue);
   waited();
   char* place = static_cast<char*>(address) + offset;
-  error = from != nullptr ? copy_rows(place, bytes, from, bytes, bytes, 1, kind)
-                          : copy_rows(to, bytes, place, bytes, bytes, 1, kind);
-  return end(error);
+  if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
+    error = cudaErrorInvalidValue;
+  } else {
+    error = from != nullptr ? copy_rows(place, bytes, from, bytes, bytes, 1, kind)
+                            : copy_rows(to, bytes, place, bytes, bytes, 1, kind);
+  }
+  return end_copy(error, from != nullptr ? "cudaMemcpyToSymbol" : "cudaMemcpyFromSymbol",
+                  __builtin_return_address(0));
 }
 cudaError_t symbol_address(void** address, const void* symbol, std::size_t bytes) {
   *address = const_cast<void*>(symbol);
@@ -189,6 +204,7 @@ using namespace simt;
 cudaError_t cudaMalloc(void** address, std::size_t bytes) {
   set_up_checks();
   if (address == nullptr) return end(cudaErrorInvalidValue);
+  find_address_on_device(address, "cudaMalloc", __builtin_return_address(0));
   *address = nullptr;
   if (bytes == 0 || sticking() != cudaSuccess) return end(cudaSuccess);
   *address = device_allocate(bytes, false);

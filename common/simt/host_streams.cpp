@@ -57,6 +57,8 @@ cudaError_t check_stream(cudaStream_t stream) {
   return is_built_in(stream) ? cudaSuccess : check_event(reinterpret_cast<cudaEvent_t>(stream));
 }
 
+bool stream_exists(cudaStream_t stream) { return check_stream(stream) == cudaSuccess; }
+
 StreamOf find_stream(cudaStream_t stream) {
   const std::lock_guard<std::mutex> lock(mutex);
   return handles.count(stream) == 0 ? StreamOf{} : stream->identity;

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, List, Tuple
 if TYPE_CHECKING:
     from rewrite import File
 
-HEAD = re.compile(r"\b(?:struct|class)\s+((?:(?:alignas|__align__|__attribute__)\s*\([^;{}]*?\)\s*|\[\[[^]]*\]\]\s*)*)"
+HEAD = re.compile(r"\b(?:struct|class|union)\s+((?:(?:alignas|__align__|__attribute__)\s*\([^;{}]*?\)\s*|\[\[[^]]*\]\]\s*)*)"
                   r"(\w+)\s*(?:final\s*)?(?::[^:;{}()][^;{}()]*)?\{")
 
 
@@ -29,7 +29,8 @@ def edits(file: "File") -> List[Tuple[int, int, str]]:
         if not behind:
             continue  # a variable follows, or an attribute
         if before == "" or before[-1] in ";{}":
-            found.append((behind.end(), behind.end(), f" SIMT_TYPE({m[2]})"))
+            has_union = re.search(r"\bunion\b", file.flat[m.start():end])
+            found.append((behind.end(), behind.end(), f" SIMT_TYPE({m[2]})" + f" SIMT_UNION({m[2]})" * bool(has_union)))
         elif before[-1] == ">":  # a template: at least that there is one of this alignment
             aligned = re.search(r"\((\d+)\)", m[1])
             if aligned:

@@ -52,12 +52,17 @@ std::string who_waits(const Gang& gang) {
     std::string first;
   };
   std::vector<Place> places;
+  unsigned returned = 0;
   for (std::size_t k = 0; k + Gang::look_ahead < gang.order.size(); ++k) {
     const Thread* thread = gang.order[k];
-    if (thread->state == Thread::done) continue;
+    if (thread->state == Thread::done) {
+      ++returned;
+      continue;
+    }
     const bool runs = thread->runnable();
     std::string what = runs ? "running" : waits_in(*thread);
-    if (runs && thread->polls > 0) what = "polling";
+    if (runs && thread->polls > 0) what = "a loop that looks at memory";
+    if (runs && thread->tested_at > 0) what = "a wait on a memory barrier";
     if (what != "running") what += " at " + source_line(thread->site).text();
     auto place =
         std::find_if(places.begin(), places.end(), [&](const Place& p) { return p.what == what; });
@@ -69,6 +74,7 @@ std::string who_waits(const Gang& gang) {
     text += (text.empty() ? "" : "; ") + std::to_string(place.threads) + " thread(s) in " +
             place.what + ", the first is " + place.first;
   }
+  if (returned > 0) text += "; " + std::to_string(returned) + " have returned";
   return text;
 }
 
@@ -82,16 +88,17 @@ void stop_if_stuck(Thread& thread, ProgramCounter pc) {
   const std::string where = pc == 0 ? "a loop" : "the loop at " + source_line(pc).text();
   find("spin", *gang.grid,
        name_of(thread) + " has been in " + where + " for " + std::to_string(timeout_s()) +
-           " s (SIMT_TIMEOUT) and no thread of its block has moved on. A loop that reads a plain "
-           "variable may never see it change: a volatile or atomic one it does. And CUDA does not "
-           "promise that all blocks run at the same time. " +
-           who_waits(gang),
+           " s (SIMT_TIMEOUT) and no thread of its block has moved on: " + who_waits(gang) +
+           ". A loop that reads a plain variable may never see it change: a volatile or atomic one "
+           "it does. Who holds a lock and meets others at a barrier waits for ever. CUDA does not "
+           "promise that all blocks run at the same time; and what the host writes after a launch "
+           "comes too late here, where the kernel is over by then",
        0, 0);
   abandon(*gang.grid, error_timeout);
 }
 
-void report_deadlock(Gang& gang) {
-  find("deadlock", *gang.grid, "no thread can go on: " + who_waits(gang), 0, 0);
+void report_deadlock(Gang& gang, const std::string& why) {
+  find("deadlock", *gang.grid, "no thread can go on: " + who_waits(gang) + why, 0, 0);
   if (!gang.grid->failed.exchange(true)) kernel_failed(error_timeout);
 }
 

@@ -269,7 +269,7 @@ endforeach()
 
 
 # What makes nothing else of the text: gaps before variables, the sizes of structures.
-ADDED = (r"SIMT_(?:DEVICE|CONSTANT|MANAGED)_GAP | SIMT_TYPE(?:_OF)?\([\w, ]+\)|struct simt_name_\d+ \{.*?\} \}; |"
+ADDED = (r"SIMT_(?:DEVICE|CONSTANT|MANAGED)_GAP | SIMT_(?:TYPE|TYPE_OF|UNION)\([\w, ]+\)|struct simt_name_\d+ \{.*?\} \}; |"
          r", simt_name_\d+(?=>)")
 
 
@@ -483,6 +483,8 @@ class Variables(Rewriter):
     def test_structures(self) -> None:
         kernel = "\n__global__ void k() { struct L { int x; }; }"
         for text, added in {"struct A { int x; };": " SIMT_TYPE(A)", "class B final : A, C<int> { } ;": " SIMT_TYPE(B)",
+                            "union U { int i; double d; };": " SIMT_TYPE(U) SIMT_UNION(U)",
+                            "struct A { int k; union { int i; float f; }; };": " SIMT_TYPE(A) SIMT_UNION(A)",
                             "namespace n { struct alignas(8) A { struct I { int x; }; }; }": " SIMT_TYPE(A)",
                             "template <class T> struct A { T x; };": "",
                             "template <class T> struct __align__(16) A { T x; };": " SIMT_TYPE_OF(16, 16)",

@@ -200,9 +200,36 @@ PROGRAMS = [
           cudaDeviceSynchronize();
           std::printf("%d\n", x[4]);
           cudaFree(x);
-        }""", (r"^simt: order: the host, reads at small.cu:8 memory that a kernel launched since set at small.cu:7 has",
+        }""", (r"^simt: order: the host, reads at small.cu:8 memory that set, launched at small.cu:7, or a later kernel has",
+               r"^1 finding: order")),
+    Program("managed memory written before the kernel that reads it is over", r"""
+        __global__ void copy(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x]; }
+        int main() {
+          int *in, *out;
+          cudaMallocManaged(&in, 128);
+          cudaMalloc(&out, 128);
+          for (int i = 0; i < 32; ++i) in[i] = i;
+          copy<<<1, 32>>>(in, out);
+          in[0] = 7;
+          cudaDeviceSynchronize();
+          in[1] = 7;
+          cudaFree(in);
+          cudaFree(out);
+        }""", (r"^simt: order: the host, writes at small.cu:9 memory that copy, launched at small.cu:8, or a later kernel reads",
                r"^1 finding: order")),
     # ---- Findings ----
+    Program("a table larger than its __constant__ array", r"""
+        __constant__ float weights[5];
+        int main() {
+          const float all[7] = {};
+          cudaMemcpyToSymbol(weights, all, sizeof(all));
+        }""", (r"^simt: unchecked: cudaMemcpyToSymbol\(\) at small.cu:5 returned",), FOUND),
+    Program("memory of a variable of the device", r"""
+        __device__ float* table;
+        int main() {
+          cudaMalloc(reinterpret_cast<void**>(&table), 64);
+        }""", (r"^simt: host access: the host, cudaMalloc\(\) at small.cu:4 stores the address into memory of the device",),
+            FOUND),
     Program("volatile in global memory inside a warp", r"""#include <cstdio>
         __global__ void sum(volatile int* x) {
           const int t = threadIdx.x;

@@ -199,6 +199,8 @@ TEST_F(Streams, order_and_events) {
   for (cudaEvent_t e : {start, stop, never, quick}) EXPECT_EQ(cudaEventDestroy(e), cudaSuccess);
   EXPECT_EQ(cudaStreamDestroy(one), cudaSuccess);
   EXPECT_EQ(cudaStreamDestroy(two), cudaSuccess);
+  nothing<<<1, 1, 0, two>>>();
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
   expect_clean();
 }
 

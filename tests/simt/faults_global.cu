@@ -485,6 +485,17 @@ TEST_F(HostAccess, registered_memory_is_right) {
   EXPECT_EQ(host, std::vector<int>(32, 2));
   ASSERT_EQ(cudaHostUnregister(host.data()), cudaSuccess);
 }
+TEST_F(HostAccess, copies_of_registered_memory_are_right) {
+  std::vector<int> host(32, 1);
+  Array<int> data(32);
+  ASSERT_EQ(cudaHostRegister(host.data(), 128, cudaHostRegisterDefault), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(data.get(), host.data(), 128, cudaMemcpyHostToDevice), cudaSuccess);
+  increase<<<1, 32>>>(data.get());
+  ASSERT_EQ(cudaMemcpy(host.data(), data.get(), 128, cudaMemcpyDeviceToHost), cudaSuccess);
+  expect_clean();
+  EXPECT_EQ(host, std::vector<int>(32, 2));
+  ASSERT_EQ(cudaHostUnregister(host.data()), cudaSuccess);
+}
 TEST_F(HostAccess, memory_that_is_registered_no_more) {
   std::vector<int> host(32, 1);
   ASSERT_EQ(cudaHostRegister(host.data(), 128, cudaHostRegisterMapped), cudaSuccess);
@@ -492,6 +503,43 @@ TEST_F(HostAccess, memory_that_is_registered_no_more) {
   increase<<<1, 32>>>(host.data());
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   expect_finding("host memory", "increase", {"as from malloc"});
+}
+
+// ---- Unions ----
+
+union Slot {
+  int i;
+  double d;
+};
+struct Tagged {
+  int kind;
+  union {
+    int i;
+    float v[4];
+  };
+};
+/// One member is written, and all of it is copied.
+template <class T>
+__global__ void rotate(T* out, bool written) {
+  __shared__ T s[32];
+  const int t = threadIdx.x;
+  if (written) s[t].i = t;
+  __syncthreads();
+  out[t] = s[31 - t];  // HERE union
+  if (written) out[t].i += out[t].i;
+}
+TEST_F(GlobalUninitialised, unions_of_which_one_member_was_written) {
+  Array<Slot> slots(32);
+  rotate<<<1, 32>>>(slots.get(), true);
+  expect_clean();
+  Array<Tagged> tagged(32);
+  rotate<<<1, 32>>>(tagged.get(), true);
+  expect_clean();
+}
+TEST_F(GlobalUninitialised, unions_that_nobody_has_written) {
+  Array<Slot> slots(32);
+  rotate<<<1, 32>>>(slots.get(), false);
+  expect_finding("uninitialised", "rotate<Slot>", {at("union")});
 }
 
 // ---- Padding ----

@@ -533,6 +533,15 @@ TEST_F(Turns, same_value_of_other_warps_is_about_order) {
   EXPECT_EQ(found.first(), 1);
   expect_finding("order", "any_of_all", {at("found"), "they write the same"});
 }
+/// Two doubles whose lower halves are equal: a race, and no word of equal values.
+__global__ void one_or_two(double* found) {
+  if (threadIdx.x % 32 == 0) *found = 1.0 + threadIdx.x / 32;  // HERE double
+}
+TEST_F(Turns, doubles_that_are_equal_in_part_race) {
+  Array<double> found(1, 0.0);
+  one_or_two<<<1, 64>>>(found.get());
+  expect_finding("race", "one_or_two", {at("double")});
+}
 TEST_F(Turns, other_values_of_other_warps_race) {
   std::vector<int> values(128, 1);
   values[3] = -1;

@@ -55,6 +55,7 @@
 /// Behind the structures of a kernel's file (structures.py): how a GPU copies them.
 /// Pointers in a section of their own: no code runs before main().
 #define SIMT_TYPE(T) SIMT_TYPE_AT((::simt::know_type<T>), __COUNTER__)
+#define SIMT_UNION(T) SIMT_TYPE_AT((::simt::know_union<T>), __COUNTER__)
 #define SIMT_TYPE_OF(bytes, alignment) \
   SIMT_TYPE_AT((::simt::know_template<bytes, alignment>), __COUNTER__)
 #define SIMT_TYPE_AT(know, number) SIMT_TYPE_NAMED(know, number)
