@@ -539,7 +539,7 @@ TEST_F(GlobalUninitialised, unions_of_which_one_member_was_written) {
 TEST_F(GlobalUninitialised, unions_that_nobody_has_written) {
   Array<Slot> slots(32);
   rotate<<<1, 32>>>(slots.get(), false);
-  expect_finding("uninitialised", "rotate<Slot>", {at("union")});
+  expect_finding("uninitialised", "rotate", {at("union")});
 }
 
 // ---- Padding ----

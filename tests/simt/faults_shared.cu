@@ -301,7 +301,7 @@ __global__ void volatile_tree(const int* in, int* out) {
   if (t == 0) *out = s[0];
 }
 TEST_F(SharedRace, volatile_tree_without_barriers) {
-  if (simt::order() == "reverse") GTEST_SKIP() << "every sum is there before it is read";
+  if (simt::order() != "forward") GTEST_SKIP() << "sums may be there before they are read";
   Array<int> in(256, 1), out(1);
   volatile_tree<false><<<1, 256>>>(in.get(), out.get());
   expect_finding("order", "volatile_tree<false>", {at("tree read")});
