@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ std::string of_other_block(const Thread& thread, std::uintptr_t address) {
 /// Where an address lies counted from each array that the kernel was given: the nearest allocation
 /// need not be the one whose index went wrong. Empty where the address lies next to one of them.
 std::string from_arguments(const Body& body, std::uintptr_t address) {
-  constexpr std::intptr_t next_to = 32, far_away = std::intptr_t{1} << 36;
+  constexpr std::intptr_t next_to = 32, far_away = std::intptr_t{1} << 35;
   if (body.pointers == nullptr) return "";
   std::vector<const void*> pointers(body.pointer_count);
   body.pointers(body.arguments, pointers.data());
@@ -81,7 +82,10 @@ void bad_address(const Thread& thread, const char* finding, std::uintptr_t addre
     finding = "bounds";
     place = std::to_string(below) + " byte(s) before the block's shared memory: an index below 0";
   }
-  if (place.empty()) place = around + from_arguments(thread.block->grid->body, address);
+  if (place.empty()) place = around;
+  if (place == around && (address - ranges.heap < ranges.heap_bytes || std::strstr(around, "index") != nullptr)) {
+    place += from_arguments(thread.block->grid->body, address);
+  }
   note_culprit(finding, address, bytes, kind);
   find(finding, *thread.block->grid,
        name_of(thread) + " " + does(kind) + " " + std::to_string(bytes) + " byte(s) at " +

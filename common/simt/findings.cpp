@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <set>
 #include <tuple>
@@ -19,11 +20,19 @@ bool findings_expected = false;
 std::mutex mutex;
 std::vector<Finding> findings;
 std::uint64_t findings_made = 0, about_order = 0;
+constexpr unsigned enough = 8;               // of one kind in one kernel are shown
+std::map<std::string, unsigned> found_in;  // "race|kernel"
 std::set<std::tuple<std::string, ProgramCounter, ProgramCounter>> known;
 std::set<std::tuple<std::string, std::string, std::string>> known_lines;
 
 void end_with_66() {
   report_unexamined();
+  for (const auto& [name, count] : found_in) {
+    if (count <= enough) continue;
+    const std::size_t bar = name.find('|');
+    std::fprintf(stderr, "simt: and %u more of the kind %s in %s: mend these first\n", count - enough,
+                 name.substr(0, bar).c_str(), name.substr(bar + 1).c_str());
+  }
   if (about_order > 0) {
     std::fprintf(stderr,
                  "simt: %llu finding(s) about order; the exit code stays; SIMT_STRICT=1 "
@@ -90,6 +99,7 @@ void keep(const char* kind, const std::string& kernel, const Grid* grid, const s
   if (tracing && grid != nullptr) trace_finding(kind, *grid, text, first, second);
   if (findings_expected) return;
   ++(strict_wanted || !is_about_order(kind) ? findings_made : about_order);
+  if (++found_in[name] > enough) return;
   std::fprintf(stderr, "simt: %s: %s\n", kind, findings.back().text.c_str());
 }
 

@@ -235,6 +235,9 @@ PROGRAMS = [
           const int t = threadIdx.x;
           if (t < 16) x[t] += x[t + 16];
           if (t < 8) x[t] += x[t + 8];
+          if (t < 4) x[t] += x[t + 4];
+          if (t < 2) x[t] += x[t + 2];
+          if (t < 1) x[t] += x[t + 1];
         }
         int main() {
           int* d;
@@ -242,7 +245,8 @@ PROGRAMS = [
           cudaMemset(d, 0, 128);
           sum<<<1, 32>>>(d);
           cudaDeviceSynchronize();
-        }""", (r"^simt: race: sum, global memory.* volatile orders nothing between the lanes of a warp",), FOUND),
+        }""", (r"^simt: race: sum, global memory.* volatile orders nothing between the lanes of a warp",
+               r"^simt: and \d+ more of the kind race in sum: mend these first", r"^8 findings: "), FOUND),
     Program("one past a __device__ array of 17", r"""
         __device__ int table[17], other[17];
         __device__ int third[5];
