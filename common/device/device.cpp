@@ -83,6 +83,8 @@ Device open_device(int index) {
   device.display_timeout = attribute(cudaDevAttrKernelExecTimeout, index) != 0;
 #ifdef SIMT
   device.simulated = true;
+  device.clock_mhz = 0;  // of these it has none
+  device.l2_bytes = 0;
 #endif
   device.driver = version_text(driver);
   device.runtime = version_text(runtime);

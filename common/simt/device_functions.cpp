@@ -121,6 +121,29 @@ void reduce_max_signed(WarpCall& call) {
          [](std::uint32_t a, std::uint32_t b) { return as_signed(a) < as_signed(b) ? b : a; });
 }
 
+// ---- Atomics of 16 bytes (device_atomic_functions.h) ----
+
+#if defined(__x86_64__)
+__attribute__((target("cx16"))) Bits16 exchange_16(volatile void* p, Bits16 compare, Bits16 next,
+                                                   bool always) noexcept {
+  auto* const word = static_cast<volatile Bits16*>(p);
+  for (;;) {
+    const Bits16 before = __sync_val_compare_and_swap(word, compare, next);
+    if (!always || before == compare) return before;
+    compare = before;
+  }
+}
+#else
+Bits16 exchange_16(volatile void* p, Bits16 compare, Bits16 next, bool always) noexcept {
+  auto* const word = static_cast<volatile Bits16*>(p);
+  while (!__atomic_compare_exchange_n(word, &compare, next, false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST)) {
+    if (!always) break;
+  }
+  return compare;
+}
+#endif
+
 }  // namespace simt
 
 long long clock64() {

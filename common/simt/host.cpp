@@ -158,7 +158,9 @@ std::size_t memory_that_fits() {
   return checked ? host_memory() / 4 * 3 / (4 + 1 + 64) * 4 : host_memory() / 2;
 }
 
-/// What is not listed is 0: absent or, as the clocks, the memory bus and the L2 cache, unknown.
+/// What is not listed is 0: absent or, as the memory's clock, unknown. The caches, the memory bus,
+/// the copy engines and the limits of textures are a GPU's of compute capability 9.0, for programs
+/// that divide by them; nothing here depends on them. The clock is that of clock64().
 const std::map<cudaDeviceAttr, std::size_t>& attributes() {
   const Limits& l = limits();
   static const std::map<cudaDeviceAttr, std::size_t> values = {
@@ -185,6 +187,17 @@ const std::map<cudaDeviceAttr, std::size_t>& attributes() {
       {cudaDevAttrMaxBlocksPerMultiprocessor, l.blocks_per_sm},
       {cudaDevAttrComputeCapabilityMajor, 9},
       {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
+      {cudaDevAttrClockRate, 1000000},  // kHz
+      {cudaDevAttrL2CacheSize, 50 << 20},
+      {cudaDevAttrGlobalMemoryBusWidth, 5120},
+      {cudaDevAttrAsyncEngineCount, 3},
+      {cudaDevAttrGpuOverlap, 1},
+      {cudaDevAttrMaxTexture1DWidth, 131072},
+      {cudaDevAttrMaxTexture2DWidth, 131072},
+      {cudaDevAttrMaxTexture2DHeight, 65536},
+      {cudaDevAttrMaxTexture3DWidth, 16384},
+      {cudaDevAttrMaxTexture3DHeight, 16384},
+      {cudaDevAttrMaxTexture3DDepth, 16384},
       {cudaDevAttrCanMapHostMemory, 1},
       {cudaDevAttrConcurrentKernels, 1},
       {cudaDevAttrUnifiedAddressing, 1},
@@ -336,7 +349,24 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   if (!is_device_number(device)) return end(cudaErrorInvalidDevice);
   if (value == nullptr) return end(cudaErrorInvalidValue);
   if (attribute < 1 || attribute >= cudaDevAttrMax) return end(cudaErrorInvalidValue);
-  *value = attribute_of(attribute);
+  *value = attribute == cudaDevAttrPciBusId ? device + 1 : attribute_of(attribute);
+  return end(cudaSuccess);
+}
+// Domain, bus, device and function: what cudaDeviceProp says, as text.
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  if (!is_device_number(device)) return end(cudaErrorInvalidDevice);
+  if (text == nullptr || length < 13) return end(cudaErrorInvalidValue);
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02X:00.0", device + 1);
+  return end(cudaSuccess);
+}
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  if (device == nullptr || text == nullptr) return end(cudaErrorInvalidValue);
+  unsigned domain = 0, bus = 0, slot = 0;
+  const bool whole = std::sscanf(text, "%x:%x:%x", &domain, &bus, &slot) == 3;
+  if (!whole && std::sscanf(text, "%x:%x", &bus, &slot) != 2) return end(cudaErrorInvalidValue);
+  const int number = static_cast<int>(bus) - 1;
+  if (domain != 0 || slot != 0 || !is_device_number(number)) return end(cudaErrorInvalidDevice);
+  *device = number;
   return end(cudaSuccess);
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
@@ -362,6 +392,19 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->minor = attribute_of(cudaDevAttrComputeCapabilityMinor);
   p->textureAlignment = bytes(cudaDevAttrTextureAlignment);
   p->texturePitchAlignment = bytes(cudaDevAttrTexturePitchAlignment);
+  p->asyncEngineCount = attribute_of(cudaDevAttrAsyncEngineCount);
+  p->memoryBusWidth = attribute_of(cudaDevAttrGlobalMemoryBusWidth);
+  p->l2CacheSize = attribute_of(cudaDevAttrL2CacheSize);
+  p->pciBusID = device + 1;
+  p->maxTexture1D = attribute_of(cudaDevAttrMaxTexture1DWidth);
+  for (int k = 0; k < 2; ++k) {
+    p->maxTexture2D[k] =
+        attribute_of(static_cast<cudaDeviceAttr>(cudaDevAttrMaxTexture2DWidth + k));
+  }
+  for (int k = 0; k < 3; ++k) {
+    p->maxTexture3D[k] =
+        attribute_of(static_cast<cudaDeviceAttr>(cudaDevAttrMaxTexture3DWidth + k));
+  }
   p->multiProcessorCount = attribute_of(cudaDevAttrMultiProcessorCount);
   p->canMapHostMemory = attribute_of(cudaDevAttrCanMapHostMemory);
   p->concurrentKernels = attribute_of(cudaDevAttrConcurrentKernels);

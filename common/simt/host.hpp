@@ -26,4 +26,7 @@ void not_in_kernels(const char* call);
 bool is_device_number(int device);
 cudaError_t check_stream(cudaStream_t stream);
 
+/// Memory that is free again, for the pool that it may be from (host_pools.cpp).
+void return_to_pool(const void* address);
+
 }  // namespace simt

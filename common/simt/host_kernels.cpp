@@ -1,7 +1,10 @@
 /// \file
 /// The host side of the CUDA runtime: what it knows about kernels, and what a launch asks.
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstdio>
 #include <map>
@@ -14,12 +17,16 @@
 namespace simt {
 namespace {
 
-std::mutex mutex;  // of the table below
+std::mutex mutex;                   // of the tables below
+std::atomic<bool> any_set = false;  // is there anything in them
 
 struct KernelSettings {
   std::size_t shared_bytes = 0;
   bool large_clusters = false;
 };
+// Programs set something for a function, whatever they call it; the engine knows a launch by what
+// stands before its <<<. So each launch puts the settings of its address under its name.
+std::map<const void*, KernelSettings> by_address;
 std::map<std::string, KernelSettings> kernels;
 
 /// "course::sum< float, 256 >" and "&sum<float,256>" name the same kernel.
@@ -55,6 +62,13 @@ KernelSettings settings_of(const char* kernel) {
   return settings;
 }
 
+/// For a pointer that a program has no name for.
+KernelSettings settings_of(const void* kernel) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = by_address.find(kernel);
+  return found == by_address.end() ? KernelSettings{} : found->second;
+}
+
 std::uint64_t volume(dim3 d) { return std::uint64_t{d.x} * d.y * d.z; }
 
 int blocks_per_sm(int threads, std::size_t shared_bytes) {
@@ -79,29 +93,49 @@ std::size_t shared_in_all(const char* kernel) {
 
 // ---- Behind the templates of cuda_runtime_api.h ----
 
-cudaError_t set_kernel_attribute(const char* kernel, cudaFuncAttribute attribute, int value) {
-  const std::string name = plain_name(kernel);
+void use_settings(const void* kernel, const char* name) {
+  if (!any_set) return;
+  const std::string plain = plain_name(name);
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = by_address.find(kernel);
+  if (found != by_address.end()) {
+    kernels[plain] = found->second;
+  } else if (Dl_info info;
+             dladdr(kernel, &info) != 0) {  // else it is `this`, whose member is meant
+    kernels[plain] = {};
+  }
+}
+
+cudaError_t set_kernel_attribute(const void* kernel, const char* name, cudaFuncAttribute attribute,
+                                 int value) {
+  if (kernel == nullptr) return end(cudaErrorInvalidDeviceFunction);
+  const auto set = [&](const auto& change) {
+    const std::string plain = plain_name(name);
+    const std::lock_guard<std::mutex> lock(mutex);
+    any_set = true;
+    change(by_address[kernel]);
+    kernels[plain] = by_address[kernel];
+  };
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
     if (value < 0 || static_cast<std::size_t>(value) > limits().shared_opt_in) {
       return end(cudaErrorInvalidValue);
     }
-    const std::lock_guard<std::mutex> lock(mutex);
-    kernels[name].shared_bytes = static_cast<std::size_t>(value);
+    set([&](KernelSettings& its) { its.shared_bytes = static_cast<std::size_t>(value); });
   } else if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    kernels[name].large_clusters = value != 0;
+    set([&](KernelSettings& its) { its.large_clusters = value != 0; });
   } else if (attribute != cudaFuncAttributePreferredSharedMemoryCarveout &&
              attribute != cudaFuncAttributeClusterSchedulingPolicyPreference) {
     return end(cudaErrorInvalidValue);
   }
   return end(cudaSuccess);
 }
-cudaError_t get_kernel_attributes(cudaFuncAttributes* attributes, const char* kernel) {
+cudaError_t get_kernel_attributes(cudaFuncAttributes* attributes, const void* kernel) {
   if (attributes == nullptr) return end(cudaErrorInvalidValue);
   *attributes = {};
   attributes->maxThreadsPerBlock = 1024;
   attributes->ptxVersion = attributes->binaryVersion = 90;
-  attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_allowed(kernel));
+  attributes->maxDynamicSharedSizeBytes =
+      static_cast<int>(std::max(limits().shared_per_block, settings_of(kernel).shared_bytes));
   attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
   return end(cudaSuccess);
 }
@@ -150,29 +184,32 @@ cudaError_t prepare_launch(Launch* launch, const cudaLaunchAttribute* attributes
 
 using namespace simt;
 
-// ---- Kernels without a name ----
+// ---- Kernels without a type ----
 
 namespace {
-cudaError_t nameless(const char* call) {
-  std::fprintf(stderr, "simt: %s: pass the kernel itself, not a pointer to void\n", call);
+cudaError_t no_type(const char* call) {
+  std::fprintf(stderr,
+               "simt: %s: a pointer to void does not tell what arguments a kernel takes; such "
+               "launches need a GPU\n",
+               call);
   return end(cudaErrorInvalidDeviceFunction);
 }
 }  // namespace
-cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) {
-  return nameless("cudaFuncSetAttribute");
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  return set_kernel_attribute(kernel, "", attribute, value);
 }
 cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return end(cudaSuccess); }
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
-  return get_kernel_attributes(attributes, "");
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  return get_kernel_attributes(attributes, kernel);
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads,
                                                           std::size_t shared_bytes) {
   return occupancy(blocks, threads, shared_bytes);
 }
 cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
-  return nameless("cudaLaunchKernel");
+  return no_type("cudaLaunchKernel");
 }
 cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, std::size_t,
                                         cudaStream_t) {
-  return nameless("cudaLaunchCooperativeKernel");
+  return no_type("cudaLaunchCooperativeKernel");
 }

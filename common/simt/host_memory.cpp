@@ -152,7 +152,9 @@ cudaError_t release(void* address, bool host) {
   const bool is_host = found != host_visible.end() && found->second.type == cudaMemoryTypeHost;
   if (is_host != host || (is_host && found->second.registered)) return cudaErrorInvalidValue;
   if (found != host_visible.end()) host_visible.erase(found);
-  return device_free(address) ? cudaSuccess : cudaErrorInvalidValue;
+  if (!device_free(address)) return cudaErrorInvalidValue;
+  return_to_pool(address);
+  return cudaSuccess;
 }
 
 /// What the host itself stores there, a kernel on a GPU does not see; or the host ends.
@@ -250,10 +252,6 @@ cudaError_t cudaHostUnregister(void* address) {
 cudaError_t cudaMallocManaged(void** address, std::size_t bytes, unsigned) {
   return end(allocate_visible(address, bytes, cudaMemoryTypeManaged));
 }
-cudaError_t cudaMallocAsync(void** address, std::size_t bytes, cudaStream_t stream) {
-  if (const cudaError_t error = check_stream(stream)) return end(error);
-  return cudaMalloc(address, bytes);
-}
 cudaError_t cudaFreeAsync(void* address, cudaStream_t stream) {
   if (const cudaError_t error = check_stream(stream)) return end(error);
   return end_call(release(address, false), "cudaFreeAsync", __builtin_return_address(0));
@@ -283,14 +281,6 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   }
   return end(cudaSuccess);
 }
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  *pool = nullptr;
-  return end(is_device_number(device) ? cudaSuccess : cudaErrorInvalidDevice);
-}
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
-  return end(cudaSuccess);
-}
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return end(cudaSuccess); }
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   waited();

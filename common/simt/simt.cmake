@@ -47,7 +47,7 @@ function(simt_add_library)
 
   set(sources "")
   foreach(name engine grid dynamic worker memory async check check_address early_loads order findings count count_table
-      trace trace_file hooks source_line host host_memory host_streams host_kernels device_functions
+      trace trace_file hooks source_line host host_memory host_pools host_streams host_kernels device_functions
       device_heap tensor)
     if(EXISTS "${here}/${name}.cpp")
       list(APPEND sources "${here}/${name}.cpp")

@@ -2,12 +2,13 @@
 /// \file
 /// The engine of the CPU backend, as rewritten CUDA code and the API headers in include/ see it.
 /// Every CUDA thread is a fiber or runs to its end on one; blocks are spread over OS threads.
+///
+/// No <algorithm>, <functional> or <tuple> in what a .cu file sees: nvcc brings none of them, and
+/// a file with `using namespace std` and a function or variable `count` is right there.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <tuple>
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
@@ -73,27 +74,97 @@ class Unobserved {
   void* before_;
 };
 
-/// The types of a kernel's parameters, where its name alone tells which kernel is meant: of several
-/// functions of one name no F can be told.
+/// A list of values, as std::tuple is one: each of its type, which may be a reference.
+template <std::size_t i, class T>
+struct Value {
+  template <class A>
+  explicit Value(A&& from) : value(std::forward<A>(from)) {}
+  T value;
+};
+template <class Indices, class... T>
+struct ValueList;
+template <std::size_t... i, class... T>
+struct ValueList<std::index_sequence<i...>, T...> : Value<i, T>... {
+  template <class... A>
+  explicit ValueList(A&&... from) : Value<i, T>(std::forward<A>(from))... {}
+  /// f(values...)
+  template <class F>
+  decltype(auto) pass_to(F&& f) {
+    return f(static_cast<Value<i, T>&>(*this).value...);
+  }
+};
+template <class... T>
+using Values = ValueList<std::index_sequence_for<T...>, T...>;
+
+/// The kernel of a launch and the types of its parameters, where its name alone tells which one is
+/// meant: of several functions of one name no F can be told.
 template <class... P>
-std::tuple<P...>* parameters_of(void (*)(P...));
+struct Signature {
+  using Arguments = Values<P...>;
+  static constexpr std::size_t count = sizeof...(P);
+  const void* kernel;
+};
+template <class... P>
+Signature<P...> signature_of(void (*kernel)(P...)) {
+  return {reinterpret_cast<const void*>(kernel)};
+}
 template <class Tag, class F>
-auto parameters(Tag, F* kernel) -> decltype(parameters_of(kernel));
-#define SIMT_KERNEL_PARAMETERS(...) \
-  [](auto simt_t) -> decltype(simt::parameters(simt_t, __VA_ARGS__)) { return {}; }
+auto signature(Tag, F* kernel) -> decltype(signature_of(kernel)) {
+  return signature_of(kernel);
+}
+#define SIMT_KERNEL_PARAMETERS(...)                                    \
+  [&](auto simt_t) -> decltype(simt::signature(simt_t, __VA_ARGS__)) { \
+    return simt::signature(simt_t, __VA_ARGS__);                       \
+  }
 
 /// In place of SIMT_KERNEL_PARAMETERS: the arguments have the right types already.
 struct AsTheyAre {};
 
 /// Arguments as a kernel takes them: converted to its parameters, or kept as they are.
-template <bool known, class Signature, class... A>
+template <bool known, class Of, class... A>
 struct ArgumentsOf {
-  using type = std::tuple<std::decay_t<A>...>;
+  using type = Values<std::decay_t<A>...>;
+  static constexpr std::size_t count = sizeof...(A);
 };
-template <class Signature, class... A>
-struct ArgumentsOf<true, Signature, A...> {
-  using type = std::remove_pointer_t<std::invoke_result_t<Signature, int>>;
+template <class Of, class... A>
+struct ArgumentsOf<true, Of, A...> {
+  using type = typename std::invoke_result_t<Of, int>::Arguments;
+  static constexpr std::size_t count = std::invoke_result_t<Of, int>::count;
 };
+
+/// The address of the kernel of a launch; null: unknown. `F` calls it: one that has no members
+/// calls a function by its name, another one a pointer that it keeps.
+template <class F, class Of>
+const void* address_of([[maybe_unused]] const F& f, [[maybe_unused]] const Of& of) {
+  const void* address = nullptr;
+  if constexpr (std::is_invocable_v<Of, int>) {
+    if constexpr (std::is_empty_v<F>) {
+      address = of(0).kernel;
+    } else if constexpr (sizeof(F) == sizeof address) {
+      std::memcpy(&address, static_cast<const void*>(&f), sizeof address);
+    }
+  }
+  return address;
+}
+/// What was set for the kernel at this address (cudaFuncSetAttribute) holds for the next launch of
+/// this name.
+void use_settings(const void* kernel, const char* name);
+
+/// An argument for a parameter that is a reference. The kernel gets the host's variable, as with
+/// nvcc, and may not use it.
+template <class T>
+struct Reference {
+  T* to;
+  operator T&() const { return *to; }
+};
+template <class T>
+Reference<T> by_reference(T& argument) {
+  return {__builtin_addressof(argument)};
+}
+template <class T>
+T by_reference(const T&& argument) {
+  return argument;
+}
 
 template <class T>
 const void* as_pointer(const T& argument) {
@@ -104,40 +175,31 @@ const void* as_pointer(const T& argument) {
   }
 }
 
-/// An argument for a parameter that is a reference. The kernel gets the host's variable, as with
-/// nvcc, and may not use it.
-template <class T>
-std::reference_wrapper<T> by_reference(T& argument) {
-  return argument;
-}
-template <class T>
-T by_reference(const T&& argument) {
-  return argument;
-}
-
 /// What `f<<<...>>>(arguments...)` becomes. Arguments are evaluated and converted once, and copied
 /// for every thread.
-template <class F, class Signature, class... A>
-__attribute__((noinline)) void launch(Launch launch, F f, Signature, A... arguments) {
+template <class F, class Of, class... A>
+__attribute__((noinline)) void launch(Launch launch, F f, Of of, A... arguments) {
   const Unobserved unobserved;
   launch.caller = __builtin_return_address(0);
-  using Arguments =
-      typename ArgumentsOf<std::is_invocable_v<Signature, int>, Signature, A...>::type;
-  static_assert(std::tuple_size_v<Arguments> == sizeof...(A),
+  using Given = ArgumentsOf<std::is_invocable_v<Of, int>, Of, A...>;
+  static_assert(Given::count == sizeof...(A),
                 "this launch gives another number of arguments than its kernel takes");
-  if constexpr (std::tuple_size_v<Arguments> == sizeof...(A)) {
+  if constexpr (Given::count == sizeof...(A)) {
+    if (const void* kernel = address_of(f, of)) use_settings(kernel, launch.kernel);
+    using Arguments = typename Given::type;
     using Call = std::pair<F, Arguments>;
     auto* call = new Call(std::move(f), Arguments(std::move(arguments)...));
-    launch_body(launch, {[](void* p) {
-                           auto* c = static_cast<Call*>(p);
-                           std::apply(c->first, c->second);
-                         },
-                         call, sizeof(Call), [](void* p) { delete static_cast<Call*>(p); },
-                         [](const void* p, [[maybe_unused]] const void** to) {
-                           std::apply([&](const auto&... a) { ((*to++ = as_pointer(a)), ...); },
-                                      static_cast<const Call*>(p)->second);
-                         },
-                         sizeof...(A)});
+    launch_body(launch,
+                {[](void* p) {
+                   auto* c = static_cast<Call*>(p);
+                   c->second.pass_to(c->first);
+                 },
+                 call, sizeof(Call), [](void* p) { delete static_cast<Call*>(p); },
+                 [](const void* p, [[maybe_unused]] const void** to) {
+                   auto* c = static_cast<Call*>(const_cast<void*>(p));
+                   c->second.pass_to([&](const auto&... a) { ((*to++ = as_pointer(a)), ...); });
+                 },
+                 sizeof...(A)});
   }
 }
 
@@ -146,6 +208,12 @@ template <class F>
 struct Kernel {
   F* function;
   const char* name;
+
+  const void* address() const {
+    const void* bits = nullptr;
+    std::memcpy(&bits, &function, sizeof bits);
+    return bits;
+  }
 };
 template <class F>
 Kernel<F> kernel(F* function, const char* name) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -307,7 +308,7 @@ class WithFakeTools(ScriptTest):
                 ("./folder",): "./folder is a folder: name .cu files",
                 ("mine.cu", "100"): "mine.cu: beside a file stand other files; its program's arguments stand",
                 ("mine.cu", "mine.cu"): "mine.cu is named twice",
-                ("mine.cu", "notes.txt"): "notes.txt is no source file (.cu, .cpp, .cc, .cxx)",
+                ("mine.cu", "notes.txt"): "notes.txt is no source file (.cu, .cpp, .cc, .cxx, .c)",
                 ("mine.cu", "-I", "nowhere"): "-I nowhere: no such folder",
                 ("mine.cu", "-D", "1"): "-D 1: write NAME or NAME=VALUE",
                 ("mine.cu", "--std", "21"): "--std 21: use 14, 17 or 20",
@@ -379,6 +380,44 @@ class Words(unittest.TestCase):
                 lines = compiler.own_lines("my/1_tail.cu", ["/a/my/1_tail.cu"], text)
                 self.assertEqual(compiler.warnings(lines, Path(folder) / "x.log", text, "1_tail.cu"),
                                  ["my/1_tail.cu(3): warning #550-D"])
+
+    def test_which_file_is_wrong(self) -> None:
+        """By what Ninja and Make say of it, or by the compiler's errors."""
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder, True)
+        for name in ("a.cu", "b.cu", "c.cpp", "d.c"):
+            (folder / name).write_text("", encoding="utf-8")
+        files = [folder / name for name in ("b.cu", "c.cpp", "d.c")]
+        source = one_file.Source("a.cu", folder / "a.cu", files, more_typed=["x/b.cu", "x/c.cpp", "x/d.c"])
+        key = hashlib.md5(os.fsencode(folder / "b.cu")).hexdigest()[:8]
+        for text, wrong in {
+                f"FAILED: CMakeFiles/t.dir/simt/t/{key}/b.cu.cpp.o \n": ["x/b.cu"],
+                f"gmake[3]: *** [CMakeFiles/t.dir/build.make:8: simt/t/{key}/b.cu.cpp] Error 1\n": ["x/b.cu"],
+                "FAILED: CMakeFiles/t.dir/other/b.cu.cpp.o \n": [],
+                "FAILED: CMakeFiles/t.dir/c.cpp.o \nFAILED: CMakeFiles/t.dir/d.c.o\n": ["x/c.cpp", "x/d.c"],
+                "FAILED: bin/t/a \n/usr/bin/c++ CMakeFiles/t.dir/c.cpp.o -o bin/t/a\n": [],
+                f"{folder}/d.c:3:1: error: no\n": ["x/d.c"],
+                f"{folder}/c.cpp:3:1: warning: so\n": [],
+                "a.cu(3): error: no\n": ["a.cu"]}.items():
+            with self.subTest(text=text):
+                self.assertEqual(one_file.failed_files(source, text, one_file.lines_of_files(source, text)), wrong)
+
+    def test_hints(self) -> None:
+        source = one_file.Source("mine.cu", ROOT / "chapters/00_first_steps/01_hello.cu")
+        for text, advice in {
+                "mine.cu:3:5: error: \u2018cudaThreadExit\u2019 was not declared":
+                    "CUDA 13 has no cudaThreadExit(); use cudaDeviceReset()",
+                'mine.cu(3): error: identifier "cudaThreadSynchronize" is undefined':
+                    "CUDA 13 has no cudaThreadSynchronize(); use cudaDeviceSynchronize()",
+                "mine.cu:3:5: error: use of undeclared identifier 'cudaUnbindTexture'":
+                    "CUDA 13 has no cudaUnbindTexture(); use texture objects",
+                "mine.cu:3:5: error: no member named 'clockRate' in 'cudaDeviceProp'":
+                    "cudaDeviceProp has no clockRate in CUDA 13; use cudaDeviceGetAttribute(&value, cudaDevAttrClockRate",
+                "mine.cu:3:5: error: no member named 'clockRate' in 'Mine'": "",
+                "mine.cu:3:5: warning: cudaThreadExit": ""}.items():
+            with self.subTest(text=text):
+                found = one_file.hint(source, text)
+                self.assertTrue(found.startswith(advice) if advice else not found, found)
 
     def test_architectures(self) -> None:
         self.assertEqual(one_file.gencode("86-real"), ["-gencode=arch=compute_86,code=sm_86"])

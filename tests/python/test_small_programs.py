@@ -40,6 +40,49 @@ PROGRAMS = [
           cudaMemcpy(&last, &d->at[8000007], sizeof(last), cudaMemcpyDeviceToHost);
           std::printf("%g\n", last);
         }""", (r"^7$", "^No findings")),
+    Program("own names that <algorithm> and others have, too", r"""#include <iostream>
+        using namespace std;
+        __device__ int count = 0;
+        __constant__ int tie = 3;
+        template <class T> __device__ T clamp(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
+        template <class T> __global__ void transform(T* x) { x[threadIdx.x] = clamp(x[threadIdx.x], T(2), T(5)); }
+        __global__ void apply(int* x) { if (x[threadIdx.x] > tie) atomicAdd(&count, 1); }
+        int main() {
+          int h[] = {0, 1, 2, 3, 4, 5, 6, 7}, *d, found = 0;
+          cudaMalloc(&d, sizeof h);
+          cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+          transform<<<1, 8>>>(d);
+          apply<<<1, 8>>>(d);
+          cudaMemcpyFromSymbol(&found, count, sizeof found);
+          cout << "found " << found << endl;
+          cudaFree(d);
+        }""", (r"^found 4$", "^No findings")),
+    Program("what nvcc does not warn of", r"""
+        struct Three { int a, b, c; };
+        int main() {
+          Three three = {1};
+          for (unsigned i = 0; i < three.a; ++i) three.b += 1;
+          return three.b - 1;
+        }""", (r"\A(?![\s\S]*warning)", "^No findings")),
+    Program("a kernel in a table of pointers to void", r"""#include <cstdio>
+        __global__ void k(int* x) { *x = 1; }
+        const void* table[] = {(const void*)k};
+        int main() {
+          int* d;
+          cudaMalloc(&d, 4);
+          void* arguments[] = {&d};
+          std::puts(cudaGetErrorString(cudaLaunchKernel(table[0], 1, 1, arguments, 0, 0)));
+          cudaFree(d);
+        }""", ("^invalid device function$", "^No findings, but not all of it ran: a pointer to void .* need a GPU")),
+    Program("a tile of more than one warp", r"""
+        #include <cooperative_groups.h>
+        namespace cg = cooperative_groups;
+        __global__ void k() {
+          __shared__ cg::block_tile_memory<128> scratch;
+          cg::tiled_partition<64>(cg::this_thread_block(scratch)).sync();
+        }
+        int main() { k<<<1, 128>>>(); return cudaDeviceSynchronize(); }""",
+            ("tiles of more than one warp need a GPU",), 1),
     Program("a failed copy that the program looks at", r"""#include <cstdio>
         int main() {
           int h = 0;
@@ -429,6 +472,29 @@ class SmallPrograms(unittest.TestCase):
         code, said = self.run_files(*(word.replace("1000", "10") for word in words))
         self.assertEqual(code, 0, said)
         self.assertRegex(said, "(?m)^31 13 1$")
+
+    def test_c_files_and_which_file_is_wrong(self) -> None:
+        (self.folder / "sub").mkdir()
+        for name, text in {
+                "small.cu": "#include <cstdio>\nextern \"C\" int twice(int);\nvoid go(int*);\nint main() {\n"
+                            "  int h, *d;\n  cudaMalloc(&d, 4);\n  go(d);\n"
+                            "  cudaMemcpy(&h, d, 4, cudaMemcpyDeviceToHost);\n  std::printf(\"%d\\n\", twice(h));\n}\n",
+                "sub/go.cu": "__global__ void k(int* x) { *x = 4; }\nvoid go(int* d) { k<<<1, 1>>>(d); }\n",
+                "sub/twice.c": "#include <stdlib.h>\nint twice(int n) {\n  int *new = malloc(4);\n  *new = 2 * n;\n"
+                               "  n = *new;\n  free(new);\n  return n;\n}\n",
+                "sub/wrong.cu": '#include "go.h"\nvoid go(int* d) { k<<<1, 1>>>(d); }\n',
+                "sub/go.h": "__global__ void k(int* x) { *x = y; }\n",
+                "sub/wrong.c": "int twice(int n) { return 2 * m; }\n"}.items():
+            (self.folder / name).write_text(text, encoding="utf-8")
+        code, said = self.run_files("small.cu", "sub/go.cu", "sub/twice.c")
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, "(?m)^8$")
+        for words, error, wrong in ((("sub/wrong.cu", "sub/twice.c"), "sub/go.h:1", "sub/wrong.cu"),
+                                    (("sub/go.cu", "sub/wrong.c"), "sub/wrong.c:1", "sub/wrong.c")):
+            code, said = self.run_files("small.cu", *words)
+            self.assertEqual(code, 1, said)
+            self.assertRegex(said, rf"(?m)^{error}:\d+: error: ")
+            self.assertRegex(said, rf"(?m)^chapters/run: {wrong} did not build")
 
 
 if __name__ == "__main__":

@@ -157,6 +157,29 @@ TEST_F(Atomic, sixteen_bits) {
   expect_clean();
 }
 
+struct __align__(16) Pair {
+  long long key, count;
+};
+__global__ void pairs(Pair* p, Pair* last, float4* v) {
+  Pair want{0, 0}, seen = atomicCAS(p, want, want);
+  do {
+    want = seen;
+    seen = atomicCAS(p, want, Pair{want.key + 1, want.count + 2});
+  } while (seen.key != want.key || seen.count != want.count);
+  atomicExch(last, Pair{threadIdx.x, -static_cast<long long>(threadIdx.x)});
+  atomicExch_block(v, make_float4(1, 2, 3, 4));
+}
+TEST_F(Atomic, sixteen_bytes) {
+  Array<Pair> sum(1, Pair{0, 0}), last(1, Pair{0, 0});
+  Array<float4> v(1, float4{0, 0, 0, 0});
+  pairs<<<4, 64>>>(sum.get(), last.get(), v.get());
+  const Pair p = sum.first(), q = last.first();
+  EXPECT_EQ(p.key, 256);
+  EXPECT_EQ(p.count, 512);
+  EXPECT_EQ(q.key, -q.count) << "both halves are of one thread";
+  EXPECT_EQ(v.first().w, 4);
+  expect_clean();
+}
 __global__ void scopes(int* data, double* ddata) {
   __shared__ int s;
   if (threadIdx.x == 0) s = 0;

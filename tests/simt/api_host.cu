@@ -119,6 +119,81 @@ TEST_F(Memory, pinned_managed_and_stream_ordered) {
   EXPECT_EQ(cudaFree(managed), cudaSuccess);
   expect_clean();
 }
+unsigned long long pool_number(cudaMemPool_t pool, cudaMemPoolAttr attribute) {
+  unsigned long long value = 12345;
+  EXPECT_EQ(cudaMemPoolGetAttribute(pool, attribute, &value), cudaSuccess);
+  return value;
+}
+TEST_F(Memory, pools) {
+  cudaMemPoolProps properties = {};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location = {cudaMemLocationTypeDevice, 0};
+  cudaMemPool_t pool = nullptr, standard = nullptr, current = nullptr;
+  ASSERT_EQ(cudaMemPoolCreate(&pool, &properties), cudaSuccess);
+  ASSERT_EQ(cudaDeviceGetDefaultMemPool(&standard, 0), cudaSuccess);
+  int *a = nullptr, *b = nullptr, *c = nullptr;
+  ASSERT_EQ(cudaMallocFromPoolAsync(&a, 128, pool, nullptr), cudaSuccess);
+  ASSERT_EQ(cudaMallocAsync(&b, 1000, pool, nullptr), cudaSuccess);
+  ASSERT_EQ(cudaMallocAsync(&c, 500, nullptr), cudaSuccess);
+  fill<<<1, 32>>>(a, 5);
+  EXPECT_EQ(pool_number(pool, cudaMemPoolAttrUsedMemCurrent), 1128u);
+  EXPECT_EQ(pool_number(standard, cudaMemPoolAttrUsedMemCurrent), 500u);
+  EXPECT_EQ(cudaFreeAsync(b, nullptr), cudaSuccess);
+  EXPECT_EQ(pool_number(pool, cudaMemPoolAttrUsedMemCurrent), 128u);
+  EXPECT_EQ(pool_number(pool, cudaMemPoolAttrUsedMemHigh), 1128u);
+  EXPECT_GE(pool_number(pool, cudaMemPoolAttrReservedMemCurrent), 128u);
+
+  unsigned long long keep = ~0ull, none = 0;
+  int no = 0, reuse = 1;
+  EXPECT_EQ(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), cudaSuccess);
+  EXPECT_EQ(pool_number(pool, cudaMemPoolAttrReleaseThreshold), keep);
+  EXPECT_EQ(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &no), cudaSuccess);
+  EXPECT_EQ(cudaMemPoolGetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &reuse), cudaSuccess);
+  EXPECT_EQ(reuse, 0);
+  EXPECT_EQ(cudaFree(a), cudaSuccess) << "cudaFree() takes it, too";
+  EXPECT_EQ(pool_number(pool, cudaMemPoolAttrUsedMemCurrent), 0u);
+  EXPECT_GT(pool_number(pool, cudaMemPoolAttrReservedMemCurrent), 0u) << "below the threshold";
+  EXPECT_EQ(cudaMemPoolTrimTo(pool, 0), cudaSuccess);
+  EXPECT_EQ(pool_number(pool, cudaMemPoolAttrReservedMemCurrent), 0u);
+  EXPECT_EQ(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &none), cudaSuccess);
+  EXPECT_EQ(pool_number(pool, cudaMemPoolAttrUsedMemHigh), 0u);
+  EXPECT_EQ(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &none),
+            cudaErrorInvalidValue);
+
+  EXPECT_EQ(cudaDeviceSetMemPool(0, pool), cudaSuccess);
+  EXPECT_EQ(cudaDeviceGetMemPool(&current, 0), cudaSuccess);
+  EXPECT_EQ(current, pool);
+  ASSERT_EQ(cudaMallocAsync(&a, 64, nullptr), cudaSuccess);
+  EXPECT_EQ(pool_number(pool, cudaMemPoolAttrUsedMemCurrent), 64u);
+  EXPECT_EQ(cudaMemPoolDestroy(pool), cudaSuccess) << "what it gave stays";
+  fill<<<1, 16>>>(a, 1);
+  EXPECT_EQ(cudaFreeAsync(a, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaMemPoolDestroy(pool), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemPoolDestroy(standard), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFreeAsync(c, nullptr), cudaSuccess);
+  EXPECT_EQ(pool_number(standard, cudaMemPoolAttrUsedMemCurrent), 0u);
+  properties.maxSize = 100;
+  ASSERT_EQ(cudaMemPoolCreate(&pool, &properties), cudaSuccess);
+  EXPECT_EQ(cudaMallocFromPoolAsync(&a, 128, pool, nullptr), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaMemPoolDestroy(pool), cudaSuccess);
+  cudaGetLastError();
+  expect_clean();
+}
+__device__ int table[8];
+__global__ void read_table(int* out) { *out = table[5]; }
+TEST_F(Memory, symbols_by_the_defaults_of_the_arguments) {
+  Array<int> out(1);
+  int h[8] = {0, 1, 2, 3, 4, 5, 6, 7}, back[8] = {};
+  EXPECT_EQ(cudaMemcpyToSymbolAsync(table, h, sizeof h), cudaSuccess);
+  read_table<<<1, 1>>>(out.get());
+  EXPECT_EQ(out.first(), 5);
+  EXPECT_EQ(cudaMemcpyFromSymbolAsync(back, table, sizeof h), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(back[7], 7);
+  EXPECT_EQ(cudaMemcpyFromSymbolAsync(back, table, sizeof(int), 3 * sizeof(int)), cudaSuccess);
+  EXPECT_EQ(back[0], 3);
+  expect_clean();
+}
 TEST_F(Memory, free_and_total) {
   std::size_t before = 0, after = 0, total = 0;
   ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
@@ -238,6 +313,23 @@ TEST_F(Queries, device_properties) {
   EXPECT_EQ(p.sharedMemPerBlockOptin, 227u << 10);
   EXPECT_GT(p.multiProcessorCount, 0);
   EXPECT_GT(std::strlen(p.name), 0u);
+  EXPECT_GT(p.asyncEngineCount, 0) << "programs ask for it before they overlap copies";
+  EXPECT_GT(p.l2CacheSize, 0);
+  EXPECT_GT(p.memoryBusWidth, 0);
+  EXPECT_GE(p.maxTexture2D[1], 65000);
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrClockRate, 0), cudaSuccess);
+  EXPECT_EQ(value, 1000000) << "clock64() counts nanoseconds";
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrMaxTexture1DWidth, 0), cudaSuccess);
+  EXPECT_EQ(value, p.maxTexture1D);
+  char bus[16] = "";
+  EXPECT_EQ(cudaDeviceGetPCIBusId(bus, sizeof bus, 0), cudaSuccess);
+  EXPECT_STREQ(bus, "0000:01:00.0");
+  EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrPciBusId, 0), cudaSuccess);
+  EXPECT_EQ(value, 1);
+  EXPECT_EQ(cudaDeviceGetByPCIBusId(&device, bus), cudaSuccess);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cudaDeviceGetPCIBusId(bus, 5, 0), cudaErrorInvalidValue);
+  cudaGetLastError();
   EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 0), cudaSuccess);
   EXPECT_EQ(value, 32);
   EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0), cudaSuccess);
@@ -339,6 +431,70 @@ TEST_F(LaunchError, shared_memory) {
   ASSERT_EQ(cudaFuncSetAttribute((const void*)with_shared<32>,
                                  cudaFuncAttributePreferredSharedMemoryCarveout, 50),
             cudaSuccess);
+  expect_clean();
+}
+template <int n>
+__global__ void with_much(int* out) {
+  extern __shared__ char s3[];
+  s3[(64 << 10) - 1] = n;
+  *out = s3[(64 << 10) - 1];
+}
+template <class Kernel>
+cudaError_t allow(Kernel kernel) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10);
+}
+struct Holder {
+  void (*kernel)(int*);
+  cudaError_t allow_it() const { return allow(kernel); }
+};
+TEST_F(LaunchError, shared_memory_goes_by_the_kernel_whatever_it_is_called) {
+  Array<int> data(1);
+  int* p = data.get();
+  ASSERT_EQ(allow(with_much<1>), cudaSuccess);
+  with_much<1><<<1, 1, 64 << 10>>>(p);
+  EXPECT_EQ(data.first(), 1);
+  EXPECT_REFUSED(cudaErrorInvalidValue, (with_much<2><<<1, 1, 64 << 10>>>(p)));
+  void (*kernel)(int*) = with_much<3>;
+  ASSERT_EQ(allow(kernel), cudaSuccess);
+  with_much<3><<<1, 1, 64 << 10>>>(p);
+  EXPECT_EQ(data.first(), 3);
+  kernel<<<1, 1, 64 << 10>>>(p);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  kernel = with_much<2>;
+  EXPECT_REFUSED(cudaErrorInvalidValue, (kernel<<<1, 1, 64 << 10>>>(p)));
+  void (*several[])(int*) = {with_much<4>, with_much<5>};
+  for (const auto one : several) {
+    EXPECT_REFUSED(cudaErrorInvalidValue, (one<<<1, 1, 64 << 10>>>(p)));
+    ASSERT_EQ(allow(one), cudaSuccess);
+    one<<<1, 1, 64 << 10>>>(p);
+  }
+  EXPECT_EQ(data.first(), 5);
+  int next = 0;
+  several[next++]<<<1, 1, 64 << 10>>>(p);
+  EXPECT_EQ(next * 10 + data.first(), 14);
+  void* arguments[] = {&p};
+  const void* untyped = (const void*)with_much<6>;
+  ASSERT_EQ(cudaFuncSetAttribute(untyped, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10),
+            cudaSuccess);
+  EXPECT_EQ(cudaLaunchKernel((const void*)with_much<6>, dim3(1), dim3(1), arguments, 64 << 10),
+            cudaSuccess);
+  EXPECT_EQ(data.first(), 6);
+  const Holder holder{with_much<7>};
+  ASSERT_EQ(holder.allow_it(), cudaSuccess);
+  with_much<7><<<1, 1, 64 << 10>>>(p);
+  EXPECT_EQ(data.first(), 7);
+  cudaFuncAttributes attributes;
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, with_much<7>), cudaSuccess);
+  EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 64 << 10);
+  expect_clean();
+}
+TEST_F(LaunchError, a_pointer_to_void_cannot_be_launched) {
+  const void* kernel = (const void*)nothing;
+  void* arguments[] = {nullptr};
+  EXPECT_EQ(cudaLaunchKernel(kernel, dim3(1), dim3(1), arguments), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(cudaLaunchCooperativeKernel(kernel, dim3(1), dim3(1), arguments),
+            cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
   expect_clean();
 }
 TEST_F(LaunchError, launch_by_pointer) {

@@ -508,6 +508,91 @@ TEST_F(Language, words_of_bytes_and_halves) {
                                    0x7FFFFF02, 0xFF000000, 0x00010001, 0x7E + 0x7F + 0xFE + 1,
                                    0x7E7F0201, 0x40C08002, 0x817F01FF}));
 }
+/// The largest and smallest of sums, of three and of two, worked out by hand.
+__global__ void extremes(unsigned* out) {
+  const int most = 0x7FFFFFFF;
+  bool first = false, high = false, low = false;
+  out[0] = __viaddmax_s32(1, 2, 5) * 10 + __viaddmin_s32(1, 2, 5);
+  out[1] = __viaddmax_s32(most, 1, 5);  // the sum wraps
+  out[2] = __viaddmax_u32(0x7FFFFFFF, 1, 5);
+  out[3] = __viaddmin_s32_relu(-9, 2, 5) * 10 + __viaddmax_s32_relu(-9, 2, -5);
+  out[4] = __vimax3_s32(1, 9, -5) * 10 + __vimin3_u32(4, 9, 5);
+  out[5] = __vimin3_s32(1, 9, -5);
+  out[6] = __vimax_s32_relu(-1, -2) + 10 * __vimin_s32_relu(3, 7);
+  out[7] = __vibmin_s32(1, 2, &first) * 10 + first;
+  out[8] = __vibmax_u32(1, 2, &first) * 10 + first;
+  out[9] = __vibmax_s32(2, 2, &first) * 10 + first;
+  out[10] = __viaddmax_s16x2(0x7FFF0001, 0x00010002, 0x00050001);
+  out[11] = __viaddmin_u16x2(0xFFFF0001, 0x00010002, 0x00050001);
+  out[12] = __vimax3_s16x2(0xFFFF0001, 0xFFFE0002, 0xFFFD0003);
+  out[13] = __vimin3_s16x2_relu(0xFFFF0001, 0xFFFE0002, 0xFFFD0003);
+  out[14] = __vibmax_s16x2(0xFFFF0001, 0x00010001, &high, &low);
+  out[15] = high * 10 + low;
+  out[16] = __vibmin_u16x2(0xFFFF0001, 0x00010001, &high, &low);
+  out[17] = high * 10 + low;
+  out[18] = __vavgs2(0xFFFEFFFD, 0x0001FFFC);  // -2 and 1; -3 and -4
+}
+TEST_F(Language, largest_and_smallest_words) {
+  Array<unsigned> out(19);
+  extremes<<<1, 1>>>(out.get());
+  expect_clean();
+  EXPECT_EQ(out.host(), (std::vector<unsigned>{53, 5, 0x80000000, 0, 94, 0xFFFFFFFB, 30, 11, 20, 21,
+                                               0x00050003, 0x00000001, 0xFFFF0003, 0x00000001,
+                                               0x00010001, 1, 0x00010001, 1, 0xFFFFFFFC}));
+}
+/// Products of halves and bytes, and bits that are counted.
+__global__ void dots(int* out) {
+  out[0] = __dp2a_lo(0x00020001, 0x7FFF0403, 1);
+  out[1] = __dp2a_hi(0x00020001, 0x04030000, 1);
+  out[2] = __dp2a_lo(static_cast<int>(0xFFFE0001), 0x0000FF80, 0);  // -2 * -1 + 1 * -128
+  out[3] = __dp2a_lo(0xFFFE0001u, 0x0000FF80u, 0u) == 0xFFFEu * 0xFFu + 0x80u;
+  out[4] = __dp2a_hi(make_short2(3, -4), make_char4(1, 1, 5, -6), 100);
+  out[5] = __dp2a_lo(make_ushort2(3, 4), make_uchar4(1, 200, 5, 6), 0);
+  out[6] = __fns(0xF0, 0, 2);
+  out[7] = __fns(0xF0, 6, -2);
+  out[8] = __fns(0xF0, 4, 0);
+  out[9] = __fns(0xF0, 3, 0);
+  out[10] = __fns(0xF0, 6, 3);
+  out[11] = __fns(0xF0, 6, 1);
+}
+TEST_F(Language, products_of_two_and_bits_that_are_counted) {
+  Array<int> out(12);
+  dots<<<1, 1>>>(out.get());
+  expect_clean();
+  EXPECT_EQ(out.host(), (std::vector<int>{12, 12, -126, 1, 139, 803, 5, 5, 4, -1, -1, 6}));
+}
+__global__ void lengths_and_bessel(double* out) {
+  const float f[4] = {1, 1, 1, 1};
+  const double d[3] = {2e200, 3e200, 6e200};
+  out[0] = normf(4, f);
+  out[1] = rnormf(4, f);
+  out[2] = norm(3, d) / 7e200;
+  out[3] = rnorm(3, d) * 7e200;
+  out[4] = cyl_bessel_i0(0.0);
+  out[5] = cyl_bessel_i0(1.0);  // Abramowitz and Stegun, table 9.8 and 9.11
+  out[6] = cyl_bessel_i1(-1.0);
+  out[7] = cyl_bessel_i0(10.0);
+  out[8] = cyl_bessel_i1(100.0);
+  out[9] = cyl_bessel_i1f(1.0f);
+  out[10] = cyl_bessel_i0f(100.0f);
+}
+TEST_F(Language, lengths_and_bessel_functions) {
+  Array<double> out(11);
+  lengths_and_bessel<<<1, 1>>>(out.get());
+  expect_clean();
+  const double want[] = {2,
+                         0.5,
+                         1,
+                         1,
+                         1,
+                         1.2660658777520084,
+                         -0.5651591039924851,
+                         2815.716628466254,
+                         1.0683693903381625e42};
+  for (int k = 0; k < 9; ++k) EXPECT_NEAR(out.host()[k] / want[k], 1, 1e-14) << k;
+  EXPECT_EQ(static_cast<float>(out.host()[9]), 0.5651591039924851f);
+  EXPECT_EQ(out.host()[10], INFINITY) << "too large for a float";
+}
 __global__ void inverses(double* out, float* floats) {
   const double x[] = {1e-300, 1e-10, 0.3, 0.9, 1, 1.5, 1.999999};
   const int t = threadIdx.x;

@@ -12,7 +12,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import BUILD, ROOT, Problem, build, chapters, compiler, install, machine, say, shown
 from .build import Choice
@@ -25,8 +25,19 @@ KINDS = ("race", "bounds", "misaligned", "host memory", "lifetime", "uninitialis
          "mask", "deadlock", "spin", "stack", "division", "launch", "assert", "trap", "unchecked",
          "host access", "order", "unwritten", "undefined")
 SHOWN_ONLY = ("order", "unwritten", "undefined")  # they change no exit code
-SUFFIXES = (".cu", ".cpp", ".cc", ".cxx")
+SUFFIXES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 NVIDIA_HELPERS = "NVIDIA/cuda-samples has it in the folder Common: clone it, and name that folder with -I"
+# What CUDA 13 has no more, and what stands in its place.
+RENAMED = {"cudaThreadSynchronize": "cudaDeviceSynchronize()", "cudaThreadExit": "cudaDeviceReset()",
+           "cudaThreadSetLimit": "cudaDeviceSetLimit()", "cudaThreadGetLimit": "cudaDeviceGetLimit()",
+           "cudaThreadSetCacheConfig": "cudaDeviceSetCacheConfig()",
+           "cudaThreadGetCacheConfig": "cudaDeviceGetCacheConfig()",
+           **dict.fromkeys(("cudaBindTexture", "cudaBindTexture2D", "cudaBindTextureToArray", "cudaUnbindTexture",
+                            "cudaGetTextureReference", "cudaBindSurfaceToArray"),
+                           "texture objects, cudaCreateTextureObject(), which need a GPU")}
+ATTRIBUTES = {"clockRate": "ClockRate", "memoryClockRate": "MemoryClockRate", "deviceOverlap": "GpuOverlap",
+              "kernelExecTimeoutEnabled": "KernelExecTimeout", "computeMode": "ComputeMode",
+              "singleToDoublePrecisionPerfRatio": "SingleToDoublePrecisionPerfRatio"}
 NEED_A_CHAPTER = {"exercise": "exercise", "hint": "hint", "solution": "solution", "demo": "demo",
                   "program": "program", "mutant": "break", "record": "record", "stamp": "stamp",
                   "label": "label"}
@@ -54,11 +65,17 @@ class Source(NamedTuple):
     path: Path   # absolute
     more: Sequence[Path] = ()  # other files of the program; absolute
     flags: Flags = Flags()
+    more_typed: Sequence[str] = ()  # those, as on the command line
 
     @property
     def name(self) -> str:
         """The program's name."""
         return re.sub(r"[^\w.-]", "_", self.path.stem)
+
+    @property
+    def files(self) -> List[Tuple[str, Path]]:
+        """All of the program: as typed, and where it is."""
+        return [(self.typed, self.path), *zip(self.more_typed, self.more)]
 
     @property
     def target(self) -> str:
@@ -103,8 +120,9 @@ def asked(options: argparse.Namespace) -> Optional[Source]:
     first = next((name for name in named if name.endswith(".cu")), "")
     if not first:
         raise Problem(f"{named[0]} is not a .cu file, and none stands beside it", 2)
-    source = Source(first, Path(os.path.abspath(first)),
-                    [Path(os.path.abspath(name)) for name in named if name != first], flags_of(options, named))
+    others = [name for name in named if name != first]
+    source = Source(first, Path(os.path.abspath(first)), [Path(os.path.abspath(name)) for name in others],
+                    flags_of(options, named), others)
     for name, option in NEED_A_CHAPTER.items():
         if getattr(options, name) not in (None, False):
             raise Problem(f"--{option} is for chapters, not for a file such as {source.typed}", 2)
@@ -147,12 +165,16 @@ def choose(options: argparse.Namespace) -> Choice:
     return build.on_cpu("no nvcc")
 
 
+def link_name(path: Path) -> str:
+    return re.sub(r"[^\w.-]", "_", path.name)
+
+
 def plain_path(source: Source, folder: Path, path: Optional[Path] = None) -> Path:
     """The file, or another of its program's, or a link to it where its path has characters that CMake cannot take."""
     path = path or source.path
     if not re.search(r"[^\w./+@-]", str(path)):
         return path
-    link = folder / "links" / source.target / re.sub(r"[^\w.-]", "_", path.name)
+    link = folder / "links" / source.target / link_name(path)
     link.parent.mkdir(parents=True, exist_ok=True)
     if not link.is_symlink():
         link.symlink_to(path)
@@ -235,24 +257,52 @@ def build_for_gpu(source: Source, choice: Choice) -> Path:
     return program
 
 
-def own_lines(source: Source, text: str) -> List[str]:
-    """What a compiler said about the user's file, with the path as typed; errors first."""
-    paths = (str(source.path), f"/{source.target}/{source.name}.cu")
-    code = source.path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return compiler.explained(compiler.own_lines(source.typed, paths, text), code)
+def lines_of_files(source: Source, text: str) -> List[List[str]]:
+    """What a compiler said about each of the user's files, with the path as typed; errors first."""
+    found: Dict[str, List[str]] = {}
+    for typed, path in sorted(source.files, key=lambda file: -len(file[0])):  # sub/a.cu before a.cu
+        link = f"/{source.target}/{link_name(path)}"
+        code = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        found[typed] = compiler.explained(compiler.own_lines(typed, (str(path), link), text), code)
+        named = re.compile(f"(?:{'|'.join(map(re.escape, (str(path), link)))})[:(]\\d")
+        text = "\n".join(line for line in text.splitlines() if not named.search(line))
+    return [found[typed] for typed, _ in source.files]
+
+
+def failed_files(source: Source, text: str, lines: Sequence[Sequence[str]]) -> List[str]:
+    """The files that did not compile, as typed; none: they did not link."""
+    found = []
+    for (typed, path), own in zip(source.files, lines):
+        plain = plain_path(source, BUILD / "files-cpu", path)
+        folder = hashlib.md5(os.fsencode(plain)).hexdigest()[:8] if path.suffix == ".cu" else ""
+        not_made = rf"(?m)^(?:FAILED: |.*\*\*\* ).*{folder}/{re.escape(plain.name)}(?:\.cpp)?(?:\.o)?\b"
+        if re.search(not_made, text) or any(re.search(r"[:)] (?:fatal )?error\b", line) for line in own):
+            found.append(typed)
+    return found
+
+
+def warnings_of(source: Source, number: int, lines: List[str], log: Path, text: str) -> List[str]:
+    """Warnings about one of the files, also where it was not compiled again."""
+    name = plain_path(source, BUILD / "files-cpu", source.files[number][1]).name
+    return compiler.warnings(lines, log.with_name(f"{log.stem}_{number}.log") if number else log, text, name)
 
 
 def show_compiler(source: Source, text: str, log: Path, ok: bool) -> None:
-    """Warnings about the user's file; without a program, what is wrong with it, and a Problem."""
-    lines = own_lines(source, text)
+    """Warnings about the user's files; without a program, what is wrong with them, and a Problem."""
+    by_file = lines_of_files(source, text)
+    lines = sorted((line for own in by_file for line in own),
+                   key=lambda line: 0 if re.search("error|undefined", line) else 2 if "warning" in line else 1)
     if ok:
         built_with_make = log.name != "nvcc.log"
-        lines = (compiler.warnings(lines, log, text, plain_path(source, BUILD / "files-cpu").name)
-                 if built_with_make else [line for line in lines if "warning" in line])
+        if built_with_make:
+            by_file = [warnings_of(source, number, own, log, text) for number, own in enumerate(by_file)]
+            lines = [line for own in by_file for line in own]
+        lines = [line for line in lines if "warning" in line]
     elif re.search("undefined reference to .main'|undefined symbol: _?main", text):
         raise Problem(f"{source.typed} has no main(){belongs_to(source)}")
     if not ok and not any(re.search("error|undefined reference", line) for line in lines):
-        lines = list(dict.fromkeys(build.first_errors(text) + lines))
+        here = os.path.join(os.getcwd(), "")
+        lines = list(dict.fromkeys([line.replace(here, "") for line in build.first_errors(text)] + lines))
     shown_lines = lines[:12] + ([f"... and {len(lines) - 12} more"] if len(lines) > 12 else [])
     if shown_lines:
         say("\n".join(shown_lines))
@@ -260,23 +310,33 @@ def show_compiler(source: Source, text: str, log: Path, ok: bool) -> None:
         advice = hint(source, text)
         if advice:
             say(f"hint: {advice}")
-        raise Problem(f"{source.typed} did not build; the compiler's whole text: {shown(log)}")
+        names = " and ".join(failed_files(source, text, by_file)) or source.typed
+        raise Problem(f"{names} did not build; the compiler's whole text: {shown(log)}")
 
 
 def hint(source: Source, text: str) -> str:
-    """What may be missing on the command line."""
+    """What may be missing on the command line, or in CUDA 13."""
     header = re.search(r"error: '?([\w./+-]+)(?:: No such file|' file not found)|could not open source file \"([\w./+-]+)\"",
                        text)
     if header:
         name = header.group(1) or header.group(2)
         if re.match(r"(helper|exception|nvrtc_helper|rendercheck)_?\w*\.h$", name):
             return f"{name}: {NVIDIA_HELPERS}"
-        return f"in which folder is {name}? chapters/run {shlex.quote(source.typed)} -I FOLDER"
+        files = " ".join(shlex.quote(typed) for typed, _ in source.files)
+        return f"in which folder is {name}? chapters/run {files} -I FOLDER"
     if re.search(r"(?i)undefined reference to", text):
         return ("is what is missing in another file? Name them all: chapters/run " +
-                " ".join([source.typed, *(path.name for path in source.more), "OTHER.cu"]))
+                " ".join([*(typed for typed, _ in source.files), "OTHER.cu"]))
+    gone = re.search(rf"""error.*['\u2018"]({'|'.join(RENAMED)})['\u2019"]""", text)
+    if gone:
+        return f"CUDA 13 has no {gone.group(1)}(); use {RENAMED[gone.group(1)]}"
+    field = re.search(rf"""error.*no member (?:named )?['\u2018"]({'|'.join(ATTRIBUTES)})['\u2019"]""", text)
+    if field and "cudaDeviceProp" in text:
+        return (f"cudaDeviceProp has no {field.group(1)} in CUDA 13; use cudaDeviceGetAttribute(&value, "
+                f"cudaDevAttr{ATTRIBUTES[field.group(1)]}, device)")
+    code = "".join(path.read_text(encoding="utf-8", errors="replace") for _, path in source.files)
     newer = re.search(r"only available (?:from|with) .*?(?:C\+\+|c\+\+|-std=\D*)(20|23|2a)|#include <(concepts|span|ranges|format|numbers|bit)>",
-                      text + source.path.read_text(encoding="utf-8", errors="replace"))
+                      text + code)
     if newer and not source.flags.std:
         return f"C++20? chapters/run {shlex.quote(source.typed)} --std 20"
     return ""

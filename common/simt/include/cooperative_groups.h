@@ -143,6 +143,16 @@ class thread_block : public thread_group {
 };
 SIMT_INLINE thread_block this_thread_block() { return {}; }
 
+/// What tiles of more than one warp need on old GPUs.
+template <unsigned MaxBlockSize>
+struct block_tile_memory {
+  static_assert(MaxBlockSize == 0, "tiles of more than one warp need a GPU");
+};
+template <unsigned MaxBlockSize>
+SIMT_INLINE thread_block this_thread_block(block_tile_memory<MaxBlockSize>&) {
+  return this_thread_block();
+}
+
 /// Lanes of one warp: what tiles and coalesced groups have in common.
 class simt_lane_group : public thread_group {
  public:

@@ -5,7 +5,6 @@
 /// still reported by the next call that waits, as on a GPU.
 
 #include <cstddef>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -41,6 +40,8 @@ cudaError_t cudaSetDeviceFlags(unsigned flags);
 cudaError_t cudaGetDeviceFlags(unsigned* flags);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
@@ -69,9 +70,25 @@ cudaError_t cudaMallocPitch(void** address, std::size_t* pitch, std::size_t widt
                             std::size_t height);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address);
+// Pools of stream-ordered memory
+cudaError_t cudaMallocFromPoolAsync(void** address, std::size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream);
+inline cudaError_t cudaMallocAsync(void** address, std::size_t bytes, cudaMemPool_t pool,
+                                   cudaStream_t stream) {
+  return cudaMallocFromPoolAsync(address, bytes, pool, stream);
+}
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes);
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* accesses,
+                                 std::size_t count);
+cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool,
+                                 cudaMemLocation* location);
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
@@ -170,8 +187,9 @@ void operator,(cudaError_t error, Dropped);
 cudaError_t copy_symbol(void* to, const void* from, std::size_t bytes, const void* symbol,
                         std::size_t symbol_bytes, std::size_t offset, cudaMemcpyKind kind);
 cudaError_t symbol_address(void** address, const void* symbol, std::size_t bytes);
-cudaError_t set_kernel_attribute(const char* kernel, cudaFuncAttribute attribute, int value);
-cudaError_t get_kernel_attributes(cudaFuncAttributes* attributes, const char* kernel);
+cudaError_t set_kernel_attribute(const void* kernel, const char* name, cudaFuncAttribute attribute,
+                                 int value);
+cudaError_t get_kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
 /// From threads and dynamic shared memory alone: registers and static shared memory are unknown.
 cudaError_t occupancy(int* blocks_per_sm, int threads, std::size_t shared_bytes);
 cudaError_t largest_block(int* blocks, int* threads, std::size_t (*shared_bytes)(void*, int),
@@ -204,6 +222,7 @@ cudaError_t launch_kernel(Kernel<void(A...)> kernel, dim3 grid, dim3 block, void
                           std::size_t shared_bytes, cudaStream_t stream,
                           const cudaLaunchAttribute* attributes, unsigned count) {
   Launch how{grid, block, shared_bytes, stream, kernel.name};
+  use_settings(kernel.address(), kernel.name);
   if (const cudaError_t error = prepare_launch(&how, attributes, count)) return error;
   return error_of_launch(
       [&] { launch_pointers(how, kernel.function, arguments, std::index_sequence_for<A...>()); });
@@ -239,6 +258,16 @@ cudaError_t cudaMallocAsync(T** address, std::size_t bytes, cudaStream_t stream)
   return cudaMallocAsync(reinterpret_cast<void**>(address), bytes, stream);
 }
 template <class T>
+cudaError_t cudaMallocAsync(T** address, std::size_t bytes, cudaMemPool_t pool,
+                            cudaStream_t stream) {
+  return cudaMallocFromPoolAsync(reinterpret_cast<void**>(address), bytes, pool, stream);
+}
+template <class T>
+cudaError_t cudaMallocFromPoolAsync(T** address, std::size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream) {
+  return cudaMallocFromPoolAsync(reinterpret_cast<void**>(address), bytes, pool, stream);
+}
+template <class T>
 cudaError_t cudaMallocPitch(T** address, std::size_t* pitch, std::size_t width,
                             std::size_t height) {
   return cudaMallocPitch(reinterpret_cast<void**>(address), pitch, width, height);
@@ -253,7 +282,8 @@ cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t by
 }
 template <class T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t bytes,
-                                    std::size_t offset, cudaMemcpyKind kind,
+                                    std::size_t offset = 0,
+                                    cudaMemcpyKind kind = cudaMemcpyHostToDevice,
                                     cudaStream_t = nullptr) {
   return simt::copy_symbol(nullptr, from, bytes, &symbol, sizeof(T), offset, kind);
 }
@@ -265,7 +295,8 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes,
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t bytes,
-                                      std::size_t offset, cudaMemcpyKind kind,
+                                      std::size_t offset = 0,
+                                      cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
                                       cudaStream_t = nullptr) {
   return simt::copy_symbol(to, nullptr, bytes, &symbol, sizeof(T), offset, kind);
 }
@@ -284,11 +315,22 @@ cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T& symbol) {
   return simt::symbol_address(&address, &symbol, sizeof(T));
 }
 
-// ---- Kernels: by name, which is what the rewriter makes of a kernel given as an argument ----
+// ---- Kernels: the rewriter adds the name to a kernel given as an argument ----
+
+// A pointer to void tells which kernel, and not what arguments it takes: it cannot be launched.
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
+cudaError_t cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache config);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
+                                                          int threads, std::size_t shared_bytes);
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                             std::size_t shared_bytes, cudaStream_t stream);
+cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                        std::size_t shared_bytes, cudaStream_t stream);
 
 template <class F>
 cudaError_t cudaFuncSetAttribute(simt::Kernel<F> kernel, cudaFuncAttribute attribute, int value) {
-  return simt::set_kernel_attribute(kernel.name, attribute, value);
+  return simt::set_kernel_attribute(kernel.address(), kernel.name, attribute, value);
 }
 template <class F>
 cudaError_t cudaFuncSetCacheConfig(simt::Kernel<F>, cudaFuncCache) {
@@ -296,7 +338,7 @@ cudaError_t cudaFuncSetCacheConfig(simt::Kernel<F>, cudaFuncCache) {
 }
 template <class F>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, simt::Kernel<F> kernel) {
-  return simt::get_kernel_attributes(attributes, kernel.name);
+  return simt::get_kernel_attributes(attributes, kernel.address());
 }
 template <class F>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, simt::Kernel<F>, int threads,
@@ -339,6 +381,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, simt::Kernel<F> kernel
                                            const cudaLaunchConfig_t* config) {
   simt::Launch how{config->gridDim, config->blockDim, config->dynamicSmemBytes, nullptr,
                    kernel.name};
+  simt::use_settings(kernel.address(), kernel.name);
   if (const cudaError_t error = simt::prepare_launch(&how, config->attrs, config->numAttrs)) {
     return error;
   }
@@ -353,39 +396,35 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, simt::Kernel<F> kernel
 template <class F>
 cudaError_t cudaLaunchKernel(simt::Kernel<F> kernel, dim3 grid, dim3 block, void** arguments,
                              std::size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
-  return simt::launch_kernel(kernel, grid, block, arguments, shared_bytes, stream, nullptr, 0);
+  if constexpr (std::is_function_v<F>) {
+    return simt::launch_kernel(kernel, grid, block, arguments, shared_bytes, stream, nullptr, 0);
+  } else {  // a pointer to void
+    return cudaLaunchKernel(kernel.address(), grid, block, arguments, shared_bytes, stream);
+  }
 }
 template <class F>
 cudaError_t cudaLaunchCooperativeKernel(simt::Kernel<F> kernel, dim3 grid, dim3 block,
                                         void** arguments, std::size_t shared_bytes = 0,
                                         cudaStream_t stream = nullptr) {
-  cudaLaunchAttribute cooperative{};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
-  return simt::launch_kernel(kernel, grid, block, arguments, shared_bytes, stream, &cooperative, 1);
+  if constexpr (std::is_function_v<F>) {
+    cudaLaunchAttribute cooperative{};
+    cooperative.id = cudaLaunchAttributeCooperative;
+    cooperative.val.cooperative = 1;
+    return simt::launch_kernel(kernel, grid, block, arguments, shared_bytes, stream, &cooperative,
+                               1);
+  } else {
+    return cudaLaunchCooperativeKernel(kernel.address(), grid, block, arguments, shared_bytes,
+                                       stream);
+  }
 }
 template <class... P, class... A>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, simt::Kernel<void(P...)> kernel,
                                A&&... arguments) {
-  std::tuple<std::decay_t<P>...> values(static_cast<P>(std::forward<A>(arguments))...);
-  return std::apply(
-      [&](auto&... value) {
-        const void* pointers[] = {&value..., nullptr};
-        return simt::launch_kernel(kernel, config->gridDim, config->blockDim,
-                                   const_cast<void**>(pointers), config->dynamicSmemBytes,
-                                   config->stream, config->attrs, config->numAttrs);
-      },
-      values);
+  simt::Values<std::decay_t<P>...> values(static_cast<P>(std::forward<A>(arguments))...);
+  return values.pass_to([&](auto&... value) {
+    const void* pointers[] = {&value..., nullptr};
+    return simt::launch_kernel(kernel, config->gridDim, config->blockDim,
+                               const_cast<void**>(pointers), config->dynamicSmemBytes,
+                               config->stream, config->attrs, config->numAttrs);
+  });
 }
-
-// A pointer without a name cannot be told apart from other kernels: the limits of all kernels
-// apply, and it cannot be launched.
-cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
-cudaError_t cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache config);
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
-                                                          int threads, std::size_t shared_bytes);
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                             std::size_t shared_bytes, cudaStream_t stream);
-cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                                        std::size_t shared_bytes, cudaStream_t stream);

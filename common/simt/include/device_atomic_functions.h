@@ -85,4 +85,42 @@ SIMT_INLINE float4 atomicAdd(float4* p, float4 v) {
   return float4{low.x, low.y, high.x, high.y};
 }
 
+// 16 bytes: any type of that size and alignment, compared by its bits.
+namespace simt {
+__extension__ typedef unsigned __int128 Bits16;
+
+/// If the bits at p are `compare`, `next` takes their place, atomically; the bits before. `always`:
+/// whatever they are.
+Bits16 exchange_16(volatile void* p, Bits16 compare, Bits16 next, bool always) noexcept;
+
+template <class T>
+SIMT_RAW T atomic_16(T* p, const T* compare, const T* next) {
+  before_atomic(p, 16, Access::atomic, Order::relaxed, __builtin_return_address(0), true);
+  Bits16 bits[2] = {};
+  std::memcpy(&bits[0], static_cast<const void*>(compare), 16);
+  std::memcpy(&bits[1], static_cast<const void*>(next), 16);
+  bits[0] = exchange_16(p, bits[0], bits[1], compare == next);
+  T before;
+  std::memcpy(static_cast<void*>(&before), &bits[0], 16);
+  after_atomic(p, Access::atomic, Order::relaxed);
+  return before;
+}
+template <class T>
+using If16 = std::enable_if_t<sizeof(T) == 16 && alignof(T) >= 16, T>;
+}  // namespace simt
+#define SIMT_ATOMIC_16(scope)                                                        \
+  template <class T>                                                                 \
+  SIMT_INLINE simt::If16<T> atomicCAS##scope(T* p, T compare, T v) {                 \
+    simt::will_compare(p);                                                           \
+    return simt::atomic_16(p, __builtin_addressof(compare), __builtin_addressof(v)); \
+  }                                                                                  \
+  template <class T>                                                                 \
+  SIMT_INLINE simt::If16<T> atomicExch##scope(T* p, T v) {                           \
+    return simt::atomic_16(p, __builtin_addressof(v), __builtin_addressof(v));       \
+  }
+SIMT_ATOMIC_16()
+SIMT_ATOMIC_16(_block)
+SIMT_ATOMIC_16(_system)
+#undef SIMT_ATOMIC_16
+
 #undef SIMT_STEP

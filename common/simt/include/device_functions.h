@@ -3,7 +3,6 @@
 /// CUDA's functions of the device, without mathematics: barriers, fences, warps, cache hints,
 /// integer instructions, the bits of floating-point numbers, address spaces, clocks.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -310,6 +309,40 @@ SIMT_INLINE int __dp4a(char4 a, char4 b, int c) {
 }
 SIMT_INLINE unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
   return c + static_cast<unsigned>(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w);
+}
+
+/// c plus the products of two halves of `a` and two bytes of `b`, the low ones or the high ones.
+#define SIMT_DP2A(name, shift)                                                             \
+  SIMT_INLINE int name(int a, int b, int c) {                                              \
+    const int low = static_cast<short>(a) * static_cast<signed char>(b >> shift);          \
+    const int high = (a >> 16) * static_cast<signed char>(b >> (shift + 8));               \
+    return static_cast<int>(static_cast<unsigned>(c) + static_cast<unsigned>(low) +        \
+                            static_cast<unsigned>(high));                                  \
+  }                                                                                        \
+  SIMT_INLINE unsigned name(unsigned a, unsigned b, unsigned c) {                          \
+    return c + (a & 0xffff) * (b >> shift & 0xff) + (a >> 16) * (b >> (shift + 8) & 0xff); \
+  }
+SIMT_DP2A(__dp2a_lo, 0)
+SIMT_DP2A(__dp2a_hi, 16)
+#undef SIMT_DP2A
+SIMT_INLINE int __dp2a_lo(short2 a, char4 b, int c) { return c + a.x * b.x + a.y * b.y; }
+SIMT_INLINE int __dp2a_hi(short2 a, char4 b, int c) { return c + a.x * b.z + a.y * b.w; }
+SIMT_INLINE unsigned __dp2a_lo(ushort2 a, uchar4 b, unsigned c) {
+  return c + unsigned{a.x} * b.x + unsigned{a.y} * b.y;
+}
+SIMT_INLINE unsigned __dp2a_hi(ushort2 a, uchar4 b, unsigned c) {
+  return c + unsigned{a.x} * b.z + unsigned{a.y} * b.w;
+}
+/// The place of the n-th bit set from bit `base` on, upwards for n > 0 and downwards for n < 0; n
+/// is 0: that of `base` itself. All bits, if there is none.
+SIMT_INLINE unsigned __fns(unsigned mask, unsigned base, int n) {
+  const unsigned step = n < 0 ? ~0u : 1;
+  unsigned left = n < 0 ? 0u - static_cast<unsigned>(n) : static_cast<unsigned>(n);
+  if (n == 0) return base < 32 && mask >> base & 1 ? base : ~0u;
+  for (unsigned at = base; at < 32; at += step) {
+    if (mask >> at & 1 && --left == 0) return at;
+  }
+  return ~0u;
 }
 
 // ---- The bits of floating-point numbers ----

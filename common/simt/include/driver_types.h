@@ -149,7 +149,42 @@ enum cudaMemPoolAttr {
   cudaMemPoolReuseFollowEventDependencies = 1,
   cudaMemPoolReuseAllowOpportunistic = 2,
   cudaMemPoolReuseAllowInternalDependencies = 3,
-  cudaMemPoolAttrReleaseThreshold = 4
+  cudaMemPoolAttrReleaseThreshold = 4,
+  cudaMemPoolAttrReservedMemCurrent = 5,
+  cudaMemPoolAttrReservedMemHigh = 6,
+  cudaMemPoolAttrUsedMemCurrent = 7,
+  cudaMemPoolAttrUsedMemHigh = 8
+};
+enum cudaMemAllocationType {
+  cudaMemAllocationTypeInvalid = 0,
+  cudaMemAllocationTypePinned = 1,
+  cudaMemAllocationTypeManaged = 2,
+  cudaMemAllocationTypeMax = 0x7fffffff
+};
+enum cudaMemAllocationHandleType {
+  cudaMemHandleTypeNone = 0,
+  cudaMemHandleTypePosixFileDescriptor = 1,
+  cudaMemHandleTypeWin32 = 2,
+  cudaMemHandleTypeWin32Kmt = 4,
+  cudaMemHandleTypeFabric = 8
+};
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  cudaMemAllocationHandleType handleTypes;
+  cudaMemLocation location;
+  void* win32SecurityAttributes;
+  std::size_t maxSize;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
+enum cudaMemAccessFlags {
+  cudaMemAccessFlagsProtNone = 0,
+  cudaMemAccessFlagsProtRead = 1,
+  cudaMemAccessFlagsProtReadWrite = 3
+};
+struct cudaMemAccessDesc {
+  cudaMemLocation location;
+  cudaMemAccessFlags flags;
 };
 
 enum cudaLimit {
@@ -290,8 +325,8 @@ struct cudaKernelNodeParams {
   void** extra;
 };
 
-/// SIMT_ATTRIBUTE(name, number): attributes of the device. Those that no program of the CPU backend
-/// can use (textures, surfaces, interprocess handles) are left out.
+/// SIMT_ATTRIBUTE(name, number): attributes of the device. Most of those that no program of the CPU
+/// backend can use (textures, surfaces, interprocess handles) are left out.
 #define SIMT_ATTRIBUTES(SIMT_ATTRIBUTE)                       \
   SIMT_ATTRIBUTE(MaxThreadsPerBlock, 1)                       \
   SIMT_ATTRIBUTE(MaxBlockDimX, 2)                             \
@@ -313,6 +348,12 @@ struct cudaKernelNodeParams {
   SIMT_ATTRIBUTE(Integrated, 18)                              \
   SIMT_ATTRIBUTE(CanMapHostMemory, 19)                        \
   SIMT_ATTRIBUTE(ComputeMode, 20)                             \
+  SIMT_ATTRIBUTE(MaxTexture1DWidth, 21)                       \
+  SIMT_ATTRIBUTE(MaxTexture2DWidth, 22)                       \
+  SIMT_ATTRIBUTE(MaxTexture2DHeight, 23)                      \
+  SIMT_ATTRIBUTE(MaxTexture3DWidth, 24)                       \
+  SIMT_ATTRIBUTE(MaxTexture3DHeight, 25)                      \
+  SIMT_ATTRIBUTE(MaxTexture3DDepth, 26)                       \
   SIMT_ATTRIBUTE(ConcurrentKernels, 31)                       \
   SIMT_ATTRIBUTE(EccEnabled, 32)                              \
   SIMT_ATTRIBUTE(PciBusId, 33)                                \
@@ -368,7 +409,7 @@ enum cudaComputeMode {
   cudaComputeModeExclusiveProcess = 3
 };
 
-/// As in CUDA 13, without what belongs to textures, surfaces and interprocess handles.
+/// As in CUDA 13, without most of what belongs to textures, surfaces and interprocess handles.
 struct cudaDeviceProp {
   char name[256];
   struct {
@@ -390,6 +431,9 @@ struct cudaDeviceProp {
   int multiProcessorCount;
   int integrated;
   int canMapHostMemory;
+  int maxTexture1D;
+  int maxTexture2D[2];
+  int maxTexture3D[3];
   int concurrentKernels;
   int ECCEnabled;
   int pciBusID;

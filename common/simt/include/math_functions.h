@@ -124,6 +124,23 @@ inline double inverse_erf(double y) {
   if (std::fabs(y) <= 0.5) return inverse_erf_of_small(y);
   return y > 0 ? inverse_erfc(1 - y) : -inverse_erfc(1 + y);
 }
+/// The regular modified cylindrical Bessel function of order 0 or 1, by its series: all of its
+/// terms have one sign.
+inline double bessel_i(int order, double x) {
+  if (std::fabs(x) > 714) return order == 1 && x < 0 ? -HUGE_VAL : HUGE_VAL;  // too large
+  double term = order == 0 ? 1 : x / 2, sum = term;
+  for (int k = 1; std::fabs(term) > std::fabs(sum) * 1e-17; ++k) {
+    term *= x * x / 4 / k / (k + order);
+    sum += term;
+  }
+  return sum;
+}
+template <class T>
+double length_of(int count, const T* p) {
+  double length = 0;
+  for (int k = 0; k < count; ++k) length = std::hypot(length, double(p[k]));
+  return length;
+}
 }  // namespace simt
 
 /// One formula, computed in double for float.
@@ -143,6 +160,8 @@ SIMT_MATH1(normcdf, 0.5 * std::erfc(-x / std::sqrt(2.0)))
 SIMT_MATH1(erfinv, simt::inverse_erf(x))
 SIMT_MATH1(erfcinv, simt::inverse_erfc(x))
 SIMT_MATH1(normcdfinv, -std::sqrt(2.0) * simt::inverse_erfc(2 * x))
+SIMT_MATH1(cyl_bessel_i0, simt::bessel_i(0, x))
+SIMT_MATH1(cyl_bessel_i1, simt::bessel_i(1, x))
 #undef SIMT_MATH1
 #define SIMT_MATH(name, doubles, floats, formula)     \
   SIMT_INLINE double name doubles { return formula; } \
@@ -157,6 +176,14 @@ SIMT_MATH(norm4d, (double x, double y, double z, double w), (float x, float y, f
 SIMT_MATH(rnorm4d, (double x, double y, double z, double w), (float x, float y, float z, float w),
           1 / std::hypot(std::hypot(double(x), double(y)), std::hypot(double(z), double(w))))
 #undef SIMT_MATH
+SIMT_INLINE double norm(int count, const double* p) { return simt::length_of(count, p); }
+SIMT_INLINE double rnorm(int count, const double* p) { return 1 / simt::length_of(count, p); }
+SIMT_INLINE float normf(int count, const float* p) {
+  return static_cast<float>(simt::length_of(count, p));
+}
+SIMT_INLINE float rnormf(int count, const float* p) {
+  return static_cast<float>(1 / simt::length_of(count, p));
+}
 SIMT_INLINE void sincospi(double x, double* sine, double* cosine) {
   *sine = sinpi(x);
   *cosine = cospi(x);
