@@ -62,6 +62,14 @@ class Define(NamedTuple):
     parameters: List[str]
 
 
+class Kernel(NamedTuple):
+    name: str
+    start: int  # of its head
+    end: int
+    defined: bool
+    signature: str  # what tells it from others of its name
+
+
 def blank(text: str) -> str:
     return re.sub(r"[^\n\\]|\\(?!\n)", " ", text)
 
@@ -87,16 +95,17 @@ def quoted(text: str) -> str:
     return '"' + re.sub(r"(\\\n|\s)+", " ", text.strip()).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def may_hold(directive: str, condition: str) -> Tuple[bool, bool]:
+def may_hold(directive: str, condition: str, known: Optional[Dict[str, int]] = None) -> Tuple[bool, bool]:
     """Whether an #if can be true, and whether it can be false, for any value of the unknown macros."""
+    known = {**KNOWN, **(known or {})}
     if directive in ("ifdef", "ifndef"):
         condition = ("!" if directive == "ifndef" else "") + f"defined({condition.strip()})"
     atoms: Dict[str, str] = {}
 
     def atom(m: "re.Match[str]") -> str:
         name = m[1] or m[2] or m[3]
-        if name in KNOWN:
-            return str(KNOWN[name])
+        if name in known:
+            return str(known[name])
         return atoms.setdefault(re.sub(r"\s", "", m[0]), f"a{len(atoms)}")
 
     text = re.sub(r"(?<=\d)[uUlL]+\b|\\\n|'", "", condition)
@@ -115,7 +124,7 @@ class File:
     """One source, and the changes to it. Offsets are into `source`; `code` is the same with comments, the contents of
     literals and what #if leaves out blanked; `flat` has no directives either; `bare` is `source` without comments."""
 
-    error, attributes = Problem, ATTRIBUTE
+    error, attributes, may_hold = Problem, ATTRIBUTE, staticmethod(may_hold)
 
     def __init__(self, path: str, source: str, job: "Job") -> None:
         self.path, self.source, self.job = path, source, job
@@ -129,6 +138,7 @@ class File:
         self.defines = list(self.find_defines())
         self.scopes = [(0, "namespace")]
         self.find_scopes()
+        self.kernels = list(self.find_kernels())
 
     # ---- What the text is made of ----
 
@@ -141,7 +151,10 @@ class File:
                     setattr(self, name, old[:start] + text.ljust(end - start) + old[end:])
 
     def leave_out(self) -> None:
-        """Blanks the branches of #if that are never taken here."""
+        """Blanks the branches of #if that are never taken here; `branches` are those that may be, `unasked` the #elif behind
+        one that is."""
+        self.branches: List[Tuple[int, int]] = []
+        self.unasked: Set[int] = set()
         stack: List[List] = []  # of [live before, a branch may have been taken for sure, start of the branch, live]
         dead: List[Tuple[int, int]] = []
         for m in DIRECTIVE.finditer(self.code):
@@ -151,11 +164,12 @@ class File:
                 stack.append([live, not can_fail, m.end(), live and can])
             elif kind in ("elif", "else", "endif") and stack:
                 top = stack[-1]
-                if not top[3]:
-                    dead.append((top[2], m.start()))
+                (self.branches if top[3] else dead).append((top[2], m.start()))
                 if kind == "endif":
                     stack.pop()
                     continue
+                if top[1]:
+                    self.unasked.add(m.start())
                 can, can_fail = (True, False) if kind == "else" else may_hold("if", self.bare[m.start(2):m.end(2)])
                 top[2], top[3] = m.end(), top[0] and can and not top[1]
                 top[1] = top[1] or not can_fail
@@ -477,6 +491,11 @@ class File:
                 parts[-1] += " " if m[0].isspace() else m[0]
         for part in parts:
             m = re.fullmatch(r"\s*(.*?)(\w+)\s*((?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s*)*)", part)
+            value = re.match(r"\s*(?:[\w:<>,&*\s]+[\s*&>])?(\w+)\s*(?:\[[^\[\]]*\]\s*)*[={(](?!\s*\*)", part)
+            if value and (not m or re.search(r"[=({]", re.sub(r"<.*>", "", m[1]))):
+                line = self.source.count("\n", 0, at) + 1
+                raise Problem(f"{self.path}:{line}: error: '{value[1]}' is a __shared__ variable, which cannot have an "
+                              "initial value; let one thread set it, and call __syncthreads()")
             if not m or (not found and not m[1].strip()) or re.search(r"[=({]", re.sub(r"<.*>", "", m[1])):
                 raise self.problem(f"cannot read this __shared__ declaration ({part.strip()})", at)
             base = re.sub(r"(?:[*&]\s*(?:const|volatile)?\s*)*$", "", found[0][0]).strip() + " " if found else ""
@@ -591,7 +610,7 @@ class File:
         self.edit(b, end, f", {self.name_of(expression, a)})")
 
     def assembly(self, m: "re.Match[str]") -> None:
-        """Inline assembly in a CUDA source is PTX, unless it is an empty string: a barrier for the compiler."""
+        """Inline assembly for the device is PTX, unless it is an empty string: a barrier for the compiler."""
         end = self.close(m.end() - 1)
         template = re.match(r"(?:\s*\"\s*\")*", self.bare[m.end():end])[0]
         if self.bare[m.end() + len(template):end].lstrip()[:1] not in (":", ")") or not template:
@@ -645,22 +664,47 @@ class File:
 
     def function_behind(self, at: int) -> str:
         """The name of the function that an attribute before `at` belongs to; empty if that cannot be told."""
-        name = re.match(r"[\w\s:]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[at:at + 400]))
+        d = self.define_at(at)
+        name = re.match(r"[\w\s:]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[at:min(at + 400, d.end if d else at + 400)]))
         return name[1] if name else ""
 
-    def of_kernel(self, attribute: str, known: Dict[str, Any], name: str, at: int) -> Any:
-        """An attribute's value for the kernel that is launched at `at`; None if it has none. Of kernels of one name, in
-        namespaces, that are defined in this file, the last one before the launch counts."""
-        heads = [m.start() for m in re.finditer(r"\b__global__\b", self.code) if self.function_behind(m.end()) == name]
-        ends = [re.compile(r"[;{]").search(self.code, head) for head in heads]
-        if len(heads) < 2 or any(end is None or end[0] == ";" for end in ends):
-            return known.get(name)
-        head, end = ([pair for pair in zip(heads, ends) if pair[0] < at] or [(heads[0], ends[0])])[-1]
-        start = max(self.code.rfind(c, 0, head) for c in ";{}") + 1  # an attribute may stand before the word
-        found = re.search(rf"\b{attribute}{PARENS}", self.code[start:end.start()])
+    def find_kernels(self) -> Iterator[Kernel]:
+        """What is declared with __global__, as far as its head can be read."""
+        for m in re.finditer(r"\b__global__\b", self.flat):
+            name, end = self.function_behind(m.end()), re.compile(r"[;{]").search(self.flat, m.end())
+            head = re.compile(rf"\b{name}\s*\(").search(self.flat, m.end()) if name else None
+            if head and end:
+                start = max(self.flat.rfind(c, 0, m.start()) for c in ";{}") + 1  # an attribute may stand before the word
+                template = re.match(r"\s*(template\s*<.*>)?", self.flat[start:m.start()], re.S)[0]
+                parts = self.split(head.end(), self.close(head.end() - 1) - 1)
+                types = [re.sub(r"(?<=[\w>*&\s])\b\w+\s*$", "", self.flat[a:b].split("=")[0].strip()) for a, b in parts]
+                yield Kernel(name, start, end.start(), end[0] == "{", re.sub(r"\s", "", f"{template}({','.join(types)})"))
+
+    def attribute_of(self, attribute: str, kernel: Kernel) -> Any:
+        """The text of a kernel's __cluster_dims__, the value of its __launch_bounds__; None if it has none."""
+        found = re.search(rf"\b{attribute}{PARENS}", self.code[kernel.start:kernel.end])
         if not found or attribute == "__cluster_dims__":
             return found[1] if found else None
-        return strict.Strict.value_in(self, found[1].split(",")[0], end.start())
+        return strict.value_in(self, found[1].split(",")[0], kernel.start + found.start())
+
+    def note_attributes(self) -> None:
+        """What kernels of this file have, for launches in others. Of overloads that differ nothing is known."""
+        for attribute, known in (("__cluster_dims__", self.job.clusters), ("__launch_bounds__", self.job.bounds)):
+            for kernel in self.kernels:
+                of = known.setdefault(kernel.name, {})
+                of[kernel.signature] = self.attribute_of(attribute, kernel) or of.get(kernel.signature)
+
+    def of_kernel(self, attribute: str, known: Dict[str, Dict[str, Any]], name: str, at: int) -> Any:
+        """An attribute's value for the kernel that is launched at `at`; None if it has none. Of kernels of one name, in
+        namespaces, that are defined in this file, the last one before the launch counts."""
+        found = [k for k in self.kernels if k.name == name]
+        if len({strict.block(self, k.start) for k in found}) > 1 and all(k.defined for k in found):
+            last = ([k for k in found if k.start < at] or found[:1])[-1]
+            values = {self.attribute_of(attribute, k) for k in found
+                      if strict.block(self, k.start) == strict.block(self, last.start)}
+        else:
+            values = set(known.get(name, {}).values())
+        return values.pop() if len(values) == 1 else None
 
     def rewrite(self) -> Optional[str]:
         """The text in C++; None if it is C++ already, so that a header can be included as it is."""
@@ -676,16 +720,14 @@ class File:
             if self.code[d.start:d.end].strip() == "__shared__" and not d.parameters:
                 self.job.shared.add(d.name)
                 self.edit(d.start, d.end, "")
-        for m in re.finditer(rf"\b__cluster_dims__{PARENS}", self.code):
-            self.job.clusters[self.function_behind(m.end())] = m[1]
-        for m in re.finditer(rf"\b__launch_bounds__{PARENS}", self.code):
-            self.job.bounds[self.function_behind(m.end())] = strict.Strict.value_in(self, m[1].split(",")[0], m.start())
+        self.note_attributes()
         words = "|".join(sorted({"__shared__"} | self.job.shared))
+        rules = strict.Strict(self)
         if re.search(r"\b__(device|global)__\b", self.code):
             asm = r"\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\("
             for m in re.finditer(asm, self.code):
-                self.assembly(m)
-        rules = strict.Strict(self)
+                if not rules.on_host(m.start()):
+                    self.assembly(m)
         for m in re.finditer(r"(?<!operator)(?<!operator )<<<", self.code):
             self.launch(m.start())
         rules.check()
@@ -716,10 +758,11 @@ class Job:
     def __init__(self, folders: List[str], copies: str) -> None:
         self.folders, self.copies = folders, copies
         self.shared: Set[str] = set()  # macros that stand for __shared__
-        self.clusters: Dict[str, str] = {}  # by kernel: its __cluster_dims__
-        self.bounds: Dict[str, int] = {}  # the threads of its __launch_bounds__
+        self.clusters: Dict[str, Dict[str, Any]] = {}  # by kernel and what tells overloads apart: its __cluster_dims__
+        self.bounds: Dict[str, Dict[str, Any]] = {}  # the threads of its __launch_bounds__
         self.functions: Dict[str, List[strict.Function]] = {}  # of all files read so far
         self.macros: Set[str] = set()
+        self.members: Set[str] = set()  # the variables of classes
         self.device_macros: Set[str] = set()  # of them, those with __device__ and the like
         self.texts: List[str] = []  # of the headers
         self.missing = False  # a header of the user's was not found

@@ -372,6 +372,23 @@ class Launches(Rewriter):
         text = "__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(4) k(int x);\nvoid f() { k<<<8, 4>>>(1); }"
         self.assertIn('0, nullptr, "k", dim3(2, 1, 1)}', self.rewritten(text))
 
+    def test_bounds_of_the_kernel(self) -> None:
+        """By the constants of its place, and none where macros, conditions or overloads leave it open."""
+        kernel, launch = "__global__ void __launch_bounds__(N) k(int x) {}\n", "void f() { k<<<8, 4>>>(1); }"
+        for before, most in (("const int N = 64;\n", "64"), ("#define N 64\n#undef N\n#define N (2 * 8)\n", "16"),
+                             ("const int M = 4;\nconst int N = M * 8;\n", "32"), ("#if X\n#define N 4\n#endif\n", ""),
+                             ("#ifndef X\n#define N 4\n#else\n#define N 8\n#endif\n", ""), ("const int N = g();\n", ""),
+                             ("void g() { const int N = 4; }\n", ""), ("const int N = 4;\ntemplate <int N>\n", ""),
+                             ("const int N = 4;\nvoid g(int N);\n", "4"),
+                             ("namespace a { const int N = 4; }\nusing namespace a;\n", ""),
+                             ("namespace { const int N = 4; }\n", "4"),
+                             ("const int N = 4;\n__global__ void __launch_bounds__(8) k(float x) {}\n", ""),
+                             ("const int N = 4;\n__global__ void __launch_bounds__(4) k(float);\n", "4"),
+                             ("const int N = 4;\n__global__ void k(int);\n", "4")):
+            with self.subTest(before=before):
+                text = self.rewritten(before + kernel + "const int N_after = 2; void h() { const int N = 1024; }\n" + launch)
+                self.assertEqual([most] if most else [], re.findall(r"simt::bounded\((\d+)", text))
+
     def test_no_launch(self) -> None:
         self.unchanged("std::cout << 1 << 2; x = y >> 3; // k<<<1, 1>>>()\n/* k<<< */ auto s = \"k<<<1>>>()\";"
                        "auto r = R\"a(k<<<\" )a\"; A<B<C<int>>> d; char c = '\"'; int big = 1'000;"
@@ -447,8 +464,11 @@ class Shared(Rewriter):
 
     def test_errors(self) -> None:
         self.refused("\n__shared__ int x;", "a __shared__ variable outside of a function (x): a.cu:2")
-        self.refused("void f() {\n __shared__ int x = 1; }",
-                     "cannot read this __shared__ declaration (int x = 1): a.cu:2")
+        for value in (" = 1", "{}", "(1)", "[2] = {1}"):
+            self.refused(f"void f() {{\n __shared__ int a, x{value}; }}", "a.cu:2: error: 'x' is a __shared__ variable, which "
+                         "cannot have an initial value; let one thread set it, and call __syncthreads()")
+        self.refused("void f() {\n __shared__ int (*x)(int); }",
+                     "cannot read this __shared__ declaration (int (*x)(int)): a.cu:2")
 
 
 class Variables(Rewriter):
