@@ -80,11 +80,12 @@ def masked(source: str) -> str:
                       m[0][0] + blank(m[0][1:-1]) + m[0][-1], source)
 
 
-def our_words(source: str) -> str:
-    """The source with OUR_WORD's words replaced by names that no other library uses."""
+def our_words(source: str, own: Any = ()) -> str:
+    """The source with OUR_WORD's words, but for functions of the program's `own`, replaced by names that no other library
+    uses."""
     code, out, at = masked(source), [], 0
     for m in OUR_WORD.finditer(code):
-        if m["cuda"] or m["math"]:
+        if m["cuda"] or (m["math"] and m["math"] not in own):
             out += [source[at:m.start()], "SIM_" + m[0].strip("_").upper()]
             at = m.end()
     return "".join(out) + source[at:]
@@ -383,10 +384,48 @@ class File:
         close = ")" if bounds else ""
         self.edit(end, opened + 1, f"{closings[-1]}{defaults}, {name}}}{close}, [{capture}]({passed}... simt_a) "
                                    f"{{ {call}(simt_a...); }}{comma}{self.newlines(end, opened)}")
-        for a, b in self.split(opened + 1, arguments_end):
-            if self.code[a:b].strip() == "NULL":
-                a = self.code.index("NULL", a)
-                self.edit(a, a + 4, "nullptr")
+        for k, (a, b) in enumerate(self.split(opened + 1, arguments_end)):
+            self.argument(k, a, b, kernel, start)
+
+    def argument(self, k: int, a: int, b: int, kernel: str, at: int) -> None:
+        """The argument number k of a launch, where its text alone does not tell its type: NULL, 0 and { }."""
+        text, a = self.code[a:b].strip(), a + len(self.code[a:b]) - len(self.code[a:b].lstrip())
+        found = self.job.functions.get(self.launches[-1].name, [])
+        if text == "NULL" or (text == "0" and found and all(k in f.pointers for f in found)):
+            self.edit(a, a + len(text), "nullptr")
+        elif text.startswith("{"):
+            if "<" not in kernel and any(f.template for f in found):
+                raise self.problem("a launch of a template does not tell the type of {...}; write it before {", a)
+            self.edit(a, a, f"std::tuple_element_t<{k}, std::remove_pointer_t<decltype(simt::parameters_of({kernel}))>>")
+
+    def expanded(self) -> str:
+        """The source with macros for <<< >>> (#define ON(b, t) <<<b, t>>>) written out where they are used."""
+        known, text = self.job.launch_macros, self.source
+        changes = []
+        for d in self.defines:
+            body = self.bare[d.start:d.end].replace("\\\n", "  ").strip()
+            if re.search(r"(?<!operator)<<<.*>>>$", body):
+                if known.setdefault(d.name, (d.parameters, body)) != (d.parameters, body):
+                    raise self.problem(f"'{d.name}' stands for several <<< >>>; write the launches out", d.start)
+                changes.append((d.start, d.end, blank(self.source[d.start:d.end])))
+        for m in re.finditer(rf"\b({'|'.join(known)})\b(\s*\()?", self.code) if known else ():
+            (parameters, body), end = known[m[1]], m.end(1)
+            directive = self.code[self.code.rfind("\n", 0, m.start()) + 1:m.start()]
+            if (parameters and not m[2]) or re.match(r"\s*#\s*(?:if|el|undef|define\s*$)", directive):
+                continue
+            if parameters:
+                end = self.close(m.end() - 1)
+                given = [self.bare[a:b].strip() for a, b in self.split(m.end(), end - 1)]
+                if "__VA_ARGS__" in parameters:
+                    rest = parameters.index("__VA_ARGS__")
+                    given[rest:] = [", ".join(given[rest:])]
+                words = dict(zip(parameters, given))
+                body = re.sub(r"\w+", lambda w: words.get(w[0], w[0]), body)
+            changes.append((m.start(), end, re.sub(r"\\?\n", " ", body) + self.newlines(m.start(), end)))
+        for start, end, written in sorted(changes, reverse=True):
+            if not any(a < start and end <= b for a, b, _ in changes):  # inside another one: the next time
+                text = text[:start] + written + text[end:]
+        return text
 
     def by_reference(self, start: int, end: int) -> bool:
         """What a kernel takes by reference is the host's variable, not a copy. Whether there is any."""
@@ -473,9 +512,9 @@ class File:
         words = "|".join(["extern|static|inline|register|__device__|__shared__", *self.job.shared])
         text = re.sub(rf"\b(?:{words})\b", " ", re.sub(r"\[\[.*?\]\]", "", ALIGN.sub(" ", text)))
         declarators = self.declarators(text, start)
-        if here != "function" and (not extern or here == "class"):
+        if here == "class":
             raise self.problem(f"a __shared__ variable outside of a function ({declarators[0][1]})", at)
-        out = [self.declare(*d, alignment, bool(extern), here) for d in declarators]
+        out = [self.declare(*d, alignment, bool(extern), here, end) for d in declarators]
         lines = self.source[start:end].count("\n") - before.count("\n")
         self.edit(start, end, before + "; ".join(out) + ("\\\n" if self.define_at(at) else "\n") * lines)
 
@@ -504,8 +543,8 @@ class File:
         return found
 
     def declare(self, kind: str, name: str, dims: str, alignment: "Optional[re.Match[str]]", extern: bool,
-                scope: str) -> str:
-        """The same in C++; without the semicolon."""
+                scope: str, at: int) -> str:
+        """The same in C++; without the semicolon, which is at `at`."""
         if extern:
             element = kind + (dims[dims.index("]") + 1:] if dims else "")
             if scope != "function":
@@ -513,12 +552,14 @@ class File:
                 for m in re.finditer(cast, self.flat):
                     self.edit(m.end(), m.end(), "+")  # a pointer, not the object
                 return f"static simt::DynamicShared<{element}> {name}"
+            call = f"simt::dynamic_shared<{element}>()"
+            used = self.without_capture(name, call if dims else f"(*{call})", at, bool(dims))
             if not dims:
-                return f"{kind}& {name} = *simt::dynamic_shared<{kind}>()"
+                return f"{used}{kind}& {name} = *{call}"
             number = self.job.number()
             known = (f"struct simt_name_{number} {{ static constexpr const char* file() {{ return __FILE__; }} "
                      f"static constexpr const char* text() {{ return \"{name}\"; }} }}; ")
-            return (f"{known}{kind + '*' if element == kind else 'auto*'} {name} = "
+            return (f"{known}{used}{kind + '*' if element == kind else 'auto*'} {name} = "
                     f"simt::dynamic_shared<{element}, simt_name_{number}>()")
         number, before, aligned = self.job.number(), "", ""
         if alignment:
@@ -527,8 +568,61 @@ class File:
             if not value.isdigit():  # a type or an expression
                 before = f"struct alignas({value}) simt_align_{number} {{}}; "
                 aligned = f", alignof(simt_align_{number})"
-        return (f"{before}static char simt_key_{number}[] = \"{name}\"; "
-                f"auto& {name} = simt::shared<{kind}{dims}{aligned}>(&simt_key_{number})")
+        key = f"static char simt_key_{number}[] = \"{name}\"; "
+        call = f"simt::shared<{kind}{dims}{aligned}>(&simt_key_{number})"
+        if scope != "function":
+            self.job.shared_of_files[name] = f"simt_shared_{number}()"
+            return f"{before}{key}static inline auto& simt_shared_{number}() {{ return {call}; }}"
+        used = self.without_capture(name, call, at)
+        return f"{before}{key}{used}{f'{kind} (&{name}){dims}' if dims else f'{kind}& {name}'} = {call}"
+
+    def without_capture(self, name: str, call: str, at: int, pointer: bool = False) -> str:
+        """A __shared__ variable lasts: lambdas and local classes use it without a capture, and [=] does not copy it. So
+        they call what its reference is made of. `at`: behind its declaration. Of a `pointer` a copy does no harm.
+        Returns what to write before the reference."""
+        block, before = strict.block(self, at), len(self.edits)
+        if self.define_at(at) or block < 0:
+            return ""
+        end = self.close(block)
+        kept = r"\[|[&=]\s*[,\]]" if pointer else r"\[|&\s*[,\]]"
+        intro = rf"(?<![\w)\]])(?<!operator)\s*\[(?!\s*(?:{kept}))[^\[\]{{}};]*\](?=\s*(?:[({{<]|mutable|__))"
+        for m in re.finditer(rf"{intro}|\b(?:struct|class|union)\b[^;{{}}()=]*(?={{)", self.flat[at:end]):
+            opened = re.compile(r"[;{]").search(self.flat, at + m.end())
+            if not opened or opened[0] == ";":
+                continue
+            closed, head = self.close(opened.start()), self.flat[at + m.end():opened.start()]
+            own = rf"[\w*&>]\s+[*&]*{name}\s*[,)=;\[{{]"
+            if re.search(own, head) or ("[" not in m[0] and re.search(own, self.flat[opened.start():closed])):
+                continue
+            for use in re.compile(rf"(?<![\w.])(?<!->){name}\b").finditer(self.flat, opened.start(), closed):
+                if not self.edited(use.start()):
+                    self.edit(use.start(), use.end(), call)
+        return "[[maybe_unused]] " if len(self.edits) > before else ""
+
+    def static_variables(self, rules: strict.Strict) -> None:
+        """A static variable of a function for the device is memory of the device, as with __device__."""
+        for f in rules.own:
+            if not f.body[1] or f.host or f.template or f.member or f.words & {"inline", "__forceinline__", "constexpr"}:
+                continue  # GCC takes no section for a variable of an inline function
+            for m in re.compile(r"(?<=[;{}])\s*\bstatic\s+(?=([^;=({]*)[;=\[{])").finditer(self.flat, *f.body):
+                words = re.findall(r"\w+", m[1])
+                if not re.search(r"__\w+__", m[1]) and not set(words) & ({"const", "constexpr"} | self.job.shared):
+                    self.edit(m.end(), m.end(), "SIMT_DEVICE_VARIABLE ")
+
+    def shared_outside(self, rules: strict.Strict) -> None:
+        """__shared__ variables of namespaces are calls wherever they are named."""
+        for name, call in self.job.shared_of_files.items():
+            declared = (r"(?:[;{}]|\bfor\s*\()\s*(?!return\b|else\b|do\b|delete\b|goto\b)"
+                        rf"[A-Za-z_][\w:<>\s,]*[\s*&]{name}\s*[=;{{\[(:,]")
+            for m in re.finditer(rf"(?<![\w.\"])(?<!->){name}\b", self.code):
+                f = rules.around(m.start())
+                head = self.flat[f.head:f.body[0]] if f else ""
+                if self.edited(m.start()) or re.search(rf"[\w*&>]\s*\b{name}\s*[,)=\[]", head) or (
+                        f and re.search(declared, self.flat[slice(*f.body)])) or self.scope(m.start()) == "class":
+                    continue
+                directive = self.code[self.code.rfind("\n", 0, m.start()) + 1:m.start()].lstrip()
+                if f or self.define_at(m.start()) or (directive[:1] != "#" and self.scope(m.start()) == "function"):
+                    self.edit(m.start(), m.end(), call)
 
     def device_variable(self, at: int) -> None:
         """__device__, __constant__, __managed__: before a variable that lasts, what places it in a section."""
@@ -560,7 +654,8 @@ class File:
         qualifiers = list(re.compile(r"__(?:device|constant|managed)__").finditer(code, start, at))
         names = [w for w in words if w not in ("static", "extern", "inline", "const", "constexpr", "volatile",
                                             "struct", "union", "class", "enum")]
-        constant = "constexpr" in words or ("const" in words and "*" not in words) or "const" in words[-2:-1]
+        constant = "constexpr" in words or ("const" in words and "*" not in words) or "const" in words[-2:-1] or (
+            re.match(r"\(\s*(\w+\s*::\s*)*\*\s*const\b", code[at:at + 80]))
         scope = self.scope(start)
         if code[at] not in ";=[{,(" or len(names) < 3 - (code[at] == "(") or constant or scope == "class" or (
                 scope == "function" and "static" not in words):
@@ -709,6 +804,9 @@ class File:
     def rewrite(self) -> Optional[str]:
         """The text in C++; None if it is C++ already, so that a header can be included as it is."""
         changed = self.includes()
+        expanded = self.expanded()
+        if expanded != self.source:
+            return File(self.path, expanded, self.job).rewrite() or expanded
         before = len(self.edits)
         self.job.macros.update(d.name for d in self.defines)
         self.job.device_macros.update(d.name for d in self.defines if set(re.findall(
@@ -720,6 +818,8 @@ class File:
             if self.code[d.start:d.end].strip() == "__shared__" and not d.parameters:
                 self.job.shared.add(d.name)
                 self.edit(d.start, d.end, "")
+                if d.name == "shared":  # what is written calls simt::shared
+                    self.edit(d.start - len(d.name), d.start, "simt_shared")
         self.note_attributes()
         words = "|".join(sorted({"__shared__"} | self.job.shared))
         rules = strict.Strict(self)
@@ -735,8 +835,10 @@ class File:
         self.job.texts.append(self.code)
         for m in re.finditer(rf"(?<!define )\b(?:{words})\b", self.code):
             self.shared(m.start())
+        self.shared_outside(rules)
         for m in re.finditer(r"\b__(?:device|constant|managed)__\b", self.code):
             self.device_variable(m.start())
+        self.static_variables(rules)
         for m in re.finditer(rf"(?<![\w.>])({'|'.join(KERNEL_ARGUMENT)})\s*\(", self.code):
             self.kernel_arguments(m[1], m.start())
         self.dropped()
@@ -748,7 +850,7 @@ class File:
             if start >= at:
                 out += [self.source[at:start], text]
                 at = end
-        text = our_words("".join(out) + self.source[at:])
+        text = our_words("".join(out) + self.source[at:], self.job.functions)
         return text if changed or before < len(self.edits) or text != self.source else None
 
 
@@ -758,6 +860,8 @@ class Job:
     def __init__(self, folders: List[str], copies: str) -> None:
         self.folders, self.copies = folders, copies
         self.shared: Set[str] = set()  # macros that stand for __shared__
+        self.launch_macros: Dict[str, Tuple[List[str], str]] = {}  # those that stand for <<< >>>: parameters and text
+        self.shared_of_files: Dict[str, str] = {}  # __shared__ variables of namespaces: what to call in their place
         self.clusters: Dict[str, Dict[str, Any]] = {}  # by kernel and what tells overloads apart: its __cluster_dims__
         self.bounds: Dict[str, Dict[str, Any]] = {}  # the threads of its __launch_bounds__
         self.functions: Dict[str, List[strict.Function]] = {}  # of all files read so far

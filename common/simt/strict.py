@@ -87,6 +87,7 @@ class Function(NamedTuple):
     known: bool  # no macro and no #if can change what it is
     parameters: Tuple[int, int]  # fewest and most arguments; most is -1 for any number
     references: Tuple[int, ...]  # which of them are
+    pointers: Tuple[int, ...]
     head: int
     body: Tuple[int, int]  # (0, 0): a declaration
 
@@ -245,10 +246,13 @@ class Strict:
         known = bool(words) and not any(w in self.job.macros or re.fullmatch(r"[A-Z][A-Z0-9_]{2,}", w) for w in words)
         known = known and not any(a <= at < b for a, b in self.guarded)
         member = member or m[1].rstrip().endswith(("::", "~")) or bool(words & {"friend", "using", "typedef"})
-        references = tuple(k for k, (a, b) in enumerate(self.file.split(at + 1, self.file.close(at) - 1))
-                           if re.search(r"(?<!&)&\s*\w*\s*$", self.flat[a:b].split("=")[0]))
+        references, pointers = (tuple(
+            k for k, (a, b) in enumerate(self.file.split(at + 1, self.file.close(at) - 1))
+            if re.search(pattern, self.flat[a:b].split("=")[0])) for pattern in (
+                r"(?<!&)&\s*\w*\s*$", r"\*\s*(?:(?:const|__restrict__|__restrict)\b\s*)*\w*\s*$|\w\s*\[\w*\]\s*$"))
         return Function(m[2], self.file.path, self.line(at), words, scope, member, template, known,
-                        self.parameters(at), references, head[0] + start, body)
+                        self.parameters(at), references, pointers,
+                        head[0] + start, body)
 
     def parameters(self, at: int) -> Tuple[int, int]:
         parts = [self.flat[a:b].strip() for a, b in self.file.split(at + 1, self.file.close(at) - 1)]

@@ -211,7 +211,7 @@ ACCEPTED: List[Tuple[str, str]] = [
      "int main() { Host h{1}; return int(h.eval(f(0)) + op(0) + w[0] + rand()) < 0; }\n"),
     ("variables called surface and texture", "__device__ float tex2D(const float* p, int w, int h, float x, float y) {\n"
      "  return p[int(y) * w + int(x) % h]; }\n__global__ void k(float* p, int surface) {\n  int texture = 2;\n"
-     "  p[0] = texture < surface && surface < 3 && (surface < texture || 2 > texture) ? tex2D(p, 1, 1, 0, 0) : 1;\n}\n"),
+     "  p[0] = texture < surface && surface < 3 && (surface < texture || 2 > texture) ? tex2D(p, 1, 1, 0.f, 0.f) : 1;\n}\n"),
     ("assembly of the host", "#include <cstdint>\n#define PAUSE() asm volatile(\"pause\")\n"
      "static inline uint64_t now() {\n  uint32_t low, high;\n"
      "  asm volatile(\"rdtsc\" : \"=a\"(low), \"=d\"(high));\n  return (uint64_t)high << 32 | low;\n}\n"
@@ -325,7 +325,8 @@ class Strict(unittest.TestCase):
     def test_branches_by_architecture_are_told(self) -> None:
         text = "__host__ __device__ int f() {\n%s\n  return 1;\n#endif\n  return 2;\n}\n__global__ void k() { f(); }\n"
         for line in ("#ifdef __CUDA_ARCH__", "#if !defined(__CUDA_ARCH__)", "# ifndef __CUDA_ARCH__",
-                     "#if __CUDA_ARCH__ >= 800", "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700", "#if X\n#elif __CUDA_ARCH__ > 350"):
+                     "#if __CUDA_ARCH__ >= 800", "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700",
+                     "#if X\n#elif __CUDA_ARCH__ > 350"):
             code, said = self.rewrite(text % line)
             self.assertEqual(0, code)
             self.assertRegex(said, r"^a.cu:[23]:1: warning: __CUDA_ARCH__ is never defined")
