@@ -131,6 +131,7 @@ class File:
         self.path, self.source, self.job = path, source, job
         self.edits: List[Tuple[int, int, str]] = []
         self.launches: List[strict.LaunchOf] = []
+        self.shared_from: Dict[str, int] = {}  # where the __shared__ variables of its namespaces are declared
         self.code = masked(source)
         self.bare = MASKED.sub(lambda m: blank(m[0]) if m["comment"] else m[0], source)
         self.close_up()
@@ -522,12 +523,12 @@ class File:
         """(type, name, dimensions) of each variable of a declaration."""
         found: List[Tuple[str, str, str]] = []
         depth, parts = 0, [""]
-        for m in re.finditer(r"\s+|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|->|.", text):  # [...] in one piece
+        for m in re.finditer(rf"{PARENS}|\s+|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|->|.", text):  # [...] in one piece
             depth += (m[0] in "({<") - (m[0] in ")}>")
             if m[0] == "," and depth == 0:
                 parts.append("")
             else:
-                parts[-1] += " " if m[0].isspace() else m[0]
+                parts[-1] += re.sub(r"\s+", " ", m[0]) if m[0].isspace() or m[1] is not None else m[0]
         for part in parts:
             m = re.fullmatch(r"\s*(.*?)(\w+)\s*((?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s*)*)", part)
             value = re.match(r"\s*(?:[\w:<>,&*\s]+[\s*&>])?(\w+)\s*(?:\[[^\[\]]*\]\s*)*[={(](?!\s*\*)", part)
@@ -572,6 +573,7 @@ class File:
         call = f"simt::shared<{kind}{dims}{aligned}>(&simt_key_{number})"
         if scope != "function":
             self.job.shared_of_files[name] = f"simt_shared_{number}()"
+            self.shared_from[name] = at
             return f"{before}{key}static inline auto& simt_shared_{number}() {{ return {call}; }}"
         used = self.without_capture(name, call, at)
         return f"{before}{key}{used}{f'{kind} (&{name}){dims}' if dims else f'{kind}& {name}'} = {call}"
@@ -616,6 +618,8 @@ class File:
                         rf"[A-Za-z_][\w:<>\s,]*[\s*&]{name}\s*[=;{{\[(:,]")
             for m in re.finditer(rf"(?<![\w.\"])(?<!->){name}\b", self.code):
                 f = rules.around(m.start())
+                if m.start() < self.shared_from.get(name, 0) or (f and name in rules.members_seen(f)):
+                    continue
                 head = self.flat[f.head:f.body[0]] if f else ""
                 if self.edited(m.start()) or re.search(rf"[\w*&>]\s*\b{name}\s*[,)=\[]", head) or (
                         f and re.search(declared, self.flat[slice(*f.body)])) or self.scope(m.start()) == "class":

@@ -443,6 +443,7 @@ class Shared(Rewriter):
                            ("volatile __shared__ int s", "volatile int"), ("__shared__ int *s[2]", "int *[2]"),
                            ("__shared__ typename A<T, 2>::B s", "typename A<T, 2>::B"),
                            ("__shared__ A<(n > 2)> s[sizeof (T)]", "A<(n > 2)>[sizeof (T)]"),
+                           ("__shared__ A<(n > 2), int> s", "A<(n > 2), int>"),
                            ("__shared__ int s[n > 2 ? 1 : 2]", "int[(n > 2 ? 1 : 2)]"),
                            ("__shared__ int s[sizes[2]]", "int[sizes[2]]"),
                            ("__shared__ unsigned char s[4]", "unsigned char[4]"),
@@ -514,6 +515,9 @@ class Shared(Rewriter):
                    "void f(int* p) { simt_shared_1()[0] = simt_shared_2() + p->n + p.n + a::simt_shared_2(); }\n"
                    "void g(int n) { f(simt_shared_1()); n = 1; }\n"
                    "void h() { int *s = 0; s[simt_shared_2() * 2] = 2 * simt_shared_2(); }")
+
+        before = "struct S { int n; int get() { return n; } };\nint f() { return g(n); }\n"
+        self.assertTrue(self.rewritten(before + "__shared__ int n;\n").startswith(before))
 
     def test_a_macro_called_shared(self) -> None:
         self.check("#define shared __shared__\nvoid f() { shared int s; }",
@@ -723,7 +727,7 @@ class Words(Rewriter):
 
     def test_functions_of_the_program(self) -> None:
         """helper_math.h of NVIDIA's samples has fminf() of its own."""
-        text = "__device__ float3 fminf(float3 a, float3 b);\nfloat f(float a) { return fmaxf(a, fminf(a, 1.f)); }"
+        text = "__device__ float3 fminf(float3, float3);\n__device__ float f(float a) { return fmaxf(a, fminf(a, 1.f)); }"
         self.assertIn("SIM_FMAXF(a, fminf(a, 1.f))", self.rewritten(text))
 
     def test_no_macro_of_ours_has_a_name_of_others(self) -> None:
