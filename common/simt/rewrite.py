@@ -62,6 +62,14 @@ class Define(NamedTuple):
     parameters: List[str]
 
 
+class Kernel(NamedTuple):
+    name: str
+    start: int  # of its head
+    end: int
+    defined: bool
+    signature: str  # what tells it from others of its name
+
+
 def blank(text: str) -> str:
     return re.sub(r"[^\n\\]|\\(?!\n)", " ", text)
 
@@ -72,11 +80,12 @@ def masked(source: str) -> str:
                       m[0][0] + blank(m[0][1:-1]) + m[0][-1], source)
 
 
-def our_words(source: str) -> str:
-    """The source with OUR_WORD's words replaced by names that no other library uses."""
+def our_words(source: str, own: Any = ()) -> str:
+    """The source with OUR_WORD's words, but for functions of the program's `own`, replaced by names that no other library
+    uses."""
     code, out, at = masked(source), [], 0
     for m in OUR_WORD.finditer(code):
-        if m["cuda"] or m["math"]:
+        if m["cuda"] or (m["math"] and m["math"] not in own):
             out += [source[at:m.start()], "SIM_" + m[0].strip("_").upper()]
             at = m.end()
     return "".join(out) + source[at:]
@@ -87,16 +96,17 @@ def quoted(text: str) -> str:
     return '"' + re.sub(r"(\\\n|\s)+", " ", text.strip()).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def may_hold(directive: str, condition: str) -> Tuple[bool, bool]:
+def may_hold(directive: str, condition: str, known: Optional[Dict[str, int]] = None) -> Tuple[bool, bool]:
     """Whether an #if can be true, and whether it can be false, for any value of the unknown macros."""
+    known = {**KNOWN, **(known or {})}
     if directive in ("ifdef", "ifndef"):
         condition = ("!" if directive == "ifndef" else "") + f"defined({condition.strip()})"
     atoms: Dict[str, str] = {}
 
     def atom(m: "re.Match[str]") -> str:
         name = m[1] or m[2] or m[3]
-        if name in KNOWN:
-            return str(KNOWN[name])
+        if name in known:
+            return str(known[name])
         return atoms.setdefault(re.sub(r"\s", "", m[0]), f"a{len(atoms)}")
 
     text = re.sub(r"(?<=\d)[uUlL]+\b|\\\n|'", "", condition)
@@ -115,12 +125,13 @@ class File:
     """One source, and the changes to it. Offsets are into `source`; `code` is the same with comments, the contents of
     literals and what #if leaves out blanked; `flat` has no directives either; `bare` is `source` without comments."""
 
-    error, attributes = Problem, ATTRIBUTE
+    error, attributes, may_hold = Problem, ATTRIBUTE, staticmethod(may_hold)
 
     def __init__(self, path: str, source: str, job: "Job") -> None:
         self.path, self.source, self.job = path, source, job
         self.edits: List[Tuple[int, int, str]] = []
         self.launches: List[strict.LaunchOf] = []
+        self.shared_from: Dict[str, int] = {}  # where the __shared__ variables of its namespaces are declared
         self.code = masked(source)
         self.bare = MASKED.sub(lambda m: blank(m[0]) if m["comment"] else m[0], source)
         self.close_up()
@@ -129,6 +140,7 @@ class File:
         self.defines = list(self.find_defines())
         self.scopes = [(0, "namespace")]
         self.find_scopes()
+        self.kernels = list(self.find_kernels())
 
     # ---- What the text is made of ----
 
@@ -141,7 +153,10 @@ class File:
                     setattr(self, name, old[:start] + text.ljust(end - start) + old[end:])
 
     def leave_out(self) -> None:
-        """Blanks the branches of #if that are never taken here."""
+        """Blanks the branches of #if that are never taken here; `branches` are those that may be, `unasked` the #elif behind
+        one that is."""
+        self.branches: List[Tuple[int, int]] = []
+        self.unasked: Set[int] = set()
         stack: List[List] = []  # of [live before, a branch may have been taken for sure, start of the branch, live]
         dead: List[Tuple[int, int]] = []
         for m in DIRECTIVE.finditer(self.code):
@@ -151,11 +166,12 @@ class File:
                 stack.append([live, not can_fail, m.end(), live and can])
             elif kind in ("elif", "else", "endif") and stack:
                 top = stack[-1]
-                if not top[3]:
-                    dead.append((top[2], m.start()))
+                (self.branches if top[3] else dead).append((top[2], m.start()))
                 if kind == "endif":
                     stack.pop()
                     continue
+                if top[1]:
+                    self.unasked.add(m.start())
                 can, can_fail = (True, False) if kind == "else" else may_hold("if", self.bare[m.start(2):m.end(2)])
                 top[2], top[3] = m.end(), top[0] and can and not top[1]
                 top[1] = top[1] or not can_fail
@@ -369,10 +385,48 @@ class File:
         close = ")" if bounds else ""
         self.edit(end, opened + 1, f"{closings[-1]}{defaults}, {name}}}{close}, [{capture}]({passed}... simt_a) "
                                    f"{{ {call}(simt_a...); }}{comma}{self.newlines(end, opened)}")
-        for a, b in self.split(opened + 1, arguments_end):
-            if self.code[a:b].strip() == "NULL":
-                a = self.code.index("NULL", a)
-                self.edit(a, a + 4, "nullptr")
+        for k, (a, b) in enumerate(self.split(opened + 1, arguments_end)):
+            self.argument(k, a, b, kernel, start)
+
+    def argument(self, k: int, a: int, b: int, kernel: str, at: int) -> None:
+        """The argument number k of a launch, where its text alone does not tell its type: NULL, 0 and { }."""
+        text, a = self.code[a:b].strip(), a + len(self.code[a:b]) - len(self.code[a:b].lstrip())
+        found = self.job.functions.get(self.launches[-1].name, [])
+        if text == "NULL" or (text == "0" and found and all(k in f.pointers for f in found)):
+            self.edit(a, a + len(text), "nullptr")
+        elif text.startswith("{"):
+            if "<" not in kernel and any(f.template for f in found):
+                raise self.problem("a launch of a template does not tell the type of {...}; write it before {", a)
+            self.edit(a, a, f"std::tuple_element_t<{k}, std::remove_pointer_t<decltype(simt::parameters_of({kernel}))>>")
+
+    def expanded(self) -> str:
+        """The source with macros for <<< >>> (#define ON(b, t) <<<b, t>>>) written out where they are used."""
+        known, text = self.job.launch_macros, self.source
+        changes = []
+        for d in self.defines:
+            body = self.bare[d.start:d.end].replace("\\\n", "  ").strip()
+            if re.search(r"(?<!operator)<<<.*>>>$", body):
+                if known.setdefault(d.name, (d.parameters, body)) != (d.parameters, body):
+                    raise self.problem(f"'{d.name}' stands for several <<< >>>; write the launches out", d.start)
+                changes.append((d.start, d.end, blank(self.source[d.start:d.end])))
+        for m in re.finditer(rf"\b({'|'.join(known)})\b(\s*\()?", self.code) if known else ():
+            (parameters, body), end = known[m[1]], m.end(1)
+            directive = self.code[self.code.rfind("\n", 0, m.start()) + 1:m.start()]
+            if (parameters and not m[2]) or re.match(r"\s*#\s*(?:if|el|undef|define\s*$)", directive):
+                continue
+            if parameters:
+                end = self.close(m.end() - 1)
+                given = [self.bare[a:b].strip() for a, b in self.split(m.end(), end - 1)]
+                if "__VA_ARGS__" in parameters:
+                    rest = parameters.index("__VA_ARGS__")
+                    given[rest:] = [", ".join(given[rest:])]
+                words = dict(zip(parameters, given))
+                body = re.sub(r"\w+", lambda w: words.get(w[0], w[0]), body)
+            changes.append((m.start(), end, re.sub(r"\\?\n", " ", body) + self.newlines(m.start(), end)))
+        for start, end, written in sorted(changes, reverse=True):
+            if not any(a < start and end <= b for a, b, _ in changes):  # inside another one: the next time
+                text = text[:start] + written + text[end:]
+        return text
 
     def by_reference(self, start: int, end: int) -> bool:
         """What a kernel takes by reference is the host's variable, not a copy. Whether there is any."""
@@ -459,9 +513,9 @@ class File:
         words = "|".join(["extern|static|inline|register|__device__|__shared__", *self.job.shared])
         text = re.sub(rf"\b(?:{words})\b", " ", re.sub(r"\[\[.*?\]\]", "", ALIGN.sub(" ", text)))
         declarators = self.declarators(text, start)
-        if here != "function" and (not extern or here == "class"):
+        if here == "class":
             raise self.problem(f"a __shared__ variable outside of a function ({declarators[0][1]})", at)
-        out = [self.declare(*d, alignment, bool(extern), here) for d in declarators]
+        out = [self.declare(*d, alignment, bool(extern), here, end) for d in declarators]
         lines = self.source[start:end].count("\n") - before.count("\n")
         self.edit(start, end, before + "; ".join(out) + ("\\\n" if self.define_at(at) else "\n") * lines)
 
@@ -469,14 +523,19 @@ class File:
         """(type, name, dimensions) of each variable of a declaration."""
         found: List[Tuple[str, str, str]] = []
         depth, parts = 0, [""]
-        for m in re.finditer(r"\s+|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|->|.", text):  # [...] in one piece
+        for m in re.finditer(rf"{PARENS}|\s+|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|->|.", text):  # [...] in one piece
             depth += (m[0] in "({<") - (m[0] in ")}>")
             if m[0] == "," and depth == 0:
                 parts.append("")
             else:
-                parts[-1] += " " if m[0].isspace() else m[0]
+                parts[-1] += re.sub(r"\s+", " ", m[0]) if m[0].isspace() or m[1] is not None else m[0]
         for part in parts:
             m = re.fullmatch(r"\s*(.*?)(\w+)\s*((?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s*)*)", part)
+            value = re.match(r"\s*(?:[\w:<>,&*\s]+[\s*&>])?(\w+)\s*(?:\[[^\[\]]*\]\s*)*[={(](?!\s*\*)", part)
+            if value and (not m or re.search(r"[=({]", re.sub(r"<.*>", "", m[1]))):
+                line = self.source.count("\n", 0, at) + 1
+                raise Problem(f"{self.path}:{line}: error: '{value[1]}' is a __shared__ variable, which cannot have an "
+                              "initial value; let one thread set it, and call __syncthreads()")
             if not m or (not found and not m[1].strip()) or re.search(r"[=({]", re.sub(r"<.*>", "", m[1])):
                 raise self.problem(f"cannot read this __shared__ declaration ({part.strip()})", at)
             base = re.sub(r"(?:[*&]\s*(?:const|volatile)?\s*)*$", "", found[0][0]).strip() + " " if found else ""
@@ -485,8 +544,8 @@ class File:
         return found
 
     def declare(self, kind: str, name: str, dims: str, alignment: "Optional[re.Match[str]]", extern: bool,
-                scope: str) -> str:
-        """The same in C++; without the semicolon."""
+                scope: str, at: int) -> str:
+        """The same in C++; without the semicolon, which is at `at`."""
         if extern:
             element = kind + (dims[dims.index("]") + 1:] if dims else "")
             if scope != "function":
@@ -494,12 +553,14 @@ class File:
                 for m in re.finditer(cast, self.flat):
                     self.edit(m.end(), m.end(), "+")  # a pointer, not the object
                 return f"static simt::DynamicShared<{element}> {name}"
+            call = f"simt::dynamic_shared<{element}>()"
+            used = self.without_capture(name, call if dims else f"(*{call})", at, bool(dims))
             if not dims:
-                return f"{kind}& {name} = *simt::dynamic_shared<{kind}>()"
+                return f"{used}{kind}& {name} = *{call}"
             number = self.job.number()
             known = (f"struct simt_name_{number} {{ static constexpr const char* file() {{ return __FILE__; }} "
                      f"static constexpr const char* text() {{ return \"{name}\"; }} }}; ")
-            return (f"{known}{kind + '*' if element == kind else 'auto*'} {name} = "
+            return (f"{known}{used}{kind + '*' if element == kind else 'auto*'} {name} = "
                     f"simt::dynamic_shared<{element}, simt_name_{number}>()")
         number, before, aligned = self.job.number(), "", ""
         if alignment:
@@ -508,8 +569,64 @@ class File:
             if not value.isdigit():  # a type or an expression
                 before = f"struct alignas({value}) simt_align_{number} {{}}; "
                 aligned = f", alignof(simt_align_{number})"
-        return (f"{before}static char simt_key_{number}[] = \"{name}\"; "
-                f"auto& {name} = simt::shared<{kind}{dims}{aligned}>(&simt_key_{number})")
+        key = f"static char simt_key_{number}[] = \"{name}\"; "
+        call = f"simt::shared<{kind}{dims}{aligned}>(&simt_key_{number})"
+        if scope != "function":
+            self.job.shared_of_files[name] = f"simt_shared_{number}()"
+            self.shared_from[name] = at
+            return f"{before}{key}static inline auto& simt_shared_{number}() {{ return {call}; }}"
+        used = self.without_capture(name, call, at)
+        return f"{before}{key}{used}{f'{kind} (&{name}){dims}' if dims else f'{kind}& {name}'} = {call}"
+
+    def without_capture(self, name: str, call: str, at: int, pointer: bool = False) -> str:
+        """A __shared__ variable lasts: lambdas and local classes use it without a capture, and [=] does not copy it. So
+        they call what its reference is made of. `at`: behind its declaration. Of a `pointer` a copy does no harm.
+        Returns what to write before the reference."""
+        block, before = strict.block(self, at), len(self.edits)
+        if self.define_at(at) or block < 0:
+            return ""
+        end = self.close(block)
+        kept = r"\[|[&=]\s*[,\]]" if pointer else r"\[|&\s*[,\]]"
+        intro = rf"(?<![\w)\]])(?<!operator)\s*\[(?!\s*(?:{kept}))[^\[\]{{}};]*\](?=\s*(?:[({{<]|mutable|__))"
+        for m in re.finditer(rf"{intro}|\b(?:struct|class|union)\b[^;{{}}()=]*(?={{)", self.flat[at:end]):
+            opened = re.compile(r"[;{]").search(self.flat, at + m.end())
+            if not opened or opened[0] == ";":
+                continue
+            closed, head = self.close(opened.start()), self.flat[at + m.end():opened.start()]
+            own = rf"[\w*&>]\s+[*&]*{name}\s*[,)=;\[{{]"
+            if re.search(own, head) or ("[" not in m[0] and re.search(own, self.flat[opened.start():closed])):
+                continue
+            for use in re.compile(rf"(?<![\w.])(?<!->){name}\b").finditer(self.flat, opened.start(), closed):
+                if not self.edited(use.start()):
+                    self.edit(use.start(), use.end(), call)
+        return "[[maybe_unused]] " if len(self.edits) > before else ""
+
+    def static_variables(self, rules: strict.Strict) -> None:
+        """A static variable of a function for the device is memory of the device, as with __device__."""
+        for f in rules.own:
+            if not f.body[1] or f.host or f.template or f.member or f.words & {"inline", "__forceinline__", "constexpr"}:
+                continue  # GCC takes no section for a variable of an inline function
+            for m in re.compile(r"(?<=[;{}])\s*\bstatic\s+(?=([^;=({]*)[;=\[{])").finditer(self.flat, *f.body):
+                words = re.findall(r"\w+", m[1])
+                if not re.search(r"__\w+__", m[1]) and not set(words) & ({"const", "constexpr"} | self.job.shared):
+                    self.edit(m.end(), m.end(), "SIMT_DEVICE_VARIABLE ")
+
+    def shared_outside(self, rules: strict.Strict) -> None:
+        """__shared__ variables of namespaces are calls wherever they are named."""
+        for name, call in self.job.shared_of_files.items():
+            declared = (r"(?:[;{}]|\bfor\s*\()\s*(?!return\b|else\b|do\b|delete\b|goto\b)"
+                        rf"[A-Za-z_][\w:<>\s,]*[\s*&]{name}\s*[=;{{\[(:,]")
+            for m in re.finditer(rf"(?<![\w.\"])(?<!->){name}\b", self.code):
+                f = rules.around(m.start())
+                if m.start() < self.shared_from.get(name, 0) or (f and name in rules.members_seen(f)):
+                    continue
+                head = self.flat[f.head:f.body[0]] if f else ""
+                if self.edited(m.start()) or re.search(rf"[\w*&>]\s*\b{name}\s*[,)=\[]", head) or (
+                        f and re.search(declared, self.flat[slice(*f.body)])) or self.scope(m.start()) == "class":
+                    continue
+                directive = self.code[self.code.rfind("\n", 0, m.start()) + 1:m.start()].lstrip()
+                if f or self.define_at(m.start()) or (directive[:1] != "#" and self.scope(m.start()) == "function"):
+                    self.edit(m.start(), m.end(), call)
 
     def device_variable(self, at: int) -> None:
         """__device__, __constant__, __managed__: before a variable that lasts, what places it in a section."""
@@ -541,7 +658,8 @@ class File:
         qualifiers = list(re.compile(r"__(?:device|constant|managed)__").finditer(code, start, at))
         names = [w for w in words if w not in ("static", "extern", "inline", "const", "constexpr", "volatile",
                                             "struct", "union", "class", "enum")]
-        constant = "constexpr" in words or ("const" in words and "*" not in words) or "const" in words[-2:-1]
+        constant = "constexpr" in words or ("const" in words and "*" not in words) or "const" in words[-2:-1] or (
+            re.match(r"\(\s*(\w+\s*::\s*)*\*\s*const\b", code[at:at + 80]))
         scope = self.scope(start)
         if code[at] not in ";=[{,(" or len(names) < 3 - (code[at] == "(") or constant or scope == "class" or (
                 scope == "function" and "static" not in words):
@@ -591,7 +709,7 @@ class File:
         self.edit(b, end, f", {self.name_of(expression, a)})")
 
     def assembly(self, m: "re.Match[str]") -> None:
-        """Inline assembly in a CUDA source is PTX, unless it is an empty string: a barrier for the compiler."""
+        """Inline assembly for the device is PTX, unless it is an empty string: a barrier for the compiler."""
         end = self.close(m.end() - 1)
         template = re.match(r"(?:\s*\"\s*\")*", self.bare[m.end():end])[0]
         if self.bare[m.end() + len(template):end].lstrip()[:1] not in (":", ")") or not template:
@@ -645,26 +763,54 @@ class File:
 
     def function_behind(self, at: int) -> str:
         """The name of the function that an attribute before `at` belongs to; empty if that cannot be told."""
-        name = re.match(r"[\w\s:]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[at:at + 400]))
+        d = self.define_at(at)
+        name = re.match(r"[\w\s:]*?(\w+)\s*\(", ATTRIBUTE.sub("", self.code[at:min(at + 400, d.end if d else at + 400)]))
         return name[1] if name else ""
 
-    def of_kernel(self, attribute: str, known: Dict[str, Any], name: str, at: int) -> Any:
-        """An attribute's value for the kernel that is launched at `at`; None if it has none. Of kernels of one name, in
-        namespaces, that are defined in this file, the last one before the launch counts."""
-        heads = [m.start() for m in re.finditer(r"\b__global__\b", self.code) if self.function_behind(m.end()) == name]
-        ends = [re.compile(r"[;{]").search(self.code, head) for head in heads]
-        if len(heads) < 2 or any(end is None or end[0] == ";" for end in ends):
-            return known.get(name)
-        head, end = ([pair for pair in zip(heads, ends) if pair[0] < at] or [(heads[0], ends[0])])[-1]
-        start = max(self.code.rfind(c, 0, head) for c in ";{}") + 1  # an attribute may stand before the word
-        found = re.search(rf"\b{attribute}{PARENS}", self.code[start:end.start()])
+    def find_kernels(self) -> Iterator[Kernel]:
+        """What is declared with __global__, as far as its head can be read."""
+        for m in re.finditer(r"\b__global__\b", self.flat):
+            name, end = self.function_behind(m.end()), re.compile(r"[;{]").search(self.flat, m.end())
+            head = re.compile(rf"\b{name}\s*\(").search(self.flat, m.end()) if name else None
+            if head and end:
+                start = max(self.flat.rfind(c, 0, m.start()) for c in ";{}") + 1  # an attribute may stand before the word
+                template = re.match(r"\s*(template\s*<.*>)?", self.flat[start:m.start()], re.S)[0]
+                parts = self.split(head.end(), self.close(head.end() - 1) - 1)
+                types = [re.sub(r"(?<=[\w>*&\s])\b\w+\s*$", "", self.flat[a:b].split("=")[0].strip()) for a, b in parts]
+                yield Kernel(name, start, end.start(), end[0] == "{", re.sub(r"\s", "", f"{template}({','.join(types)})"))
+
+    def attribute_of(self, attribute: str, kernel: Kernel) -> Any:
+        """The text of a kernel's __cluster_dims__, the value of its __launch_bounds__; None if it has none."""
+        found = re.search(rf"\b{attribute}{PARENS}", self.code[kernel.start:kernel.end])
         if not found or attribute == "__cluster_dims__":
             return found[1] if found else None
-        return strict.Strict.value_in(self, found[1].split(",")[0], end.start())
+        return strict.value_in(self, found[1].split(",")[0], kernel.start + found.start())
+
+    def note_attributes(self) -> None:
+        """What kernels of this file have, for launches in others. Of overloads that differ nothing is known."""
+        for attribute, known in (("__cluster_dims__", self.job.clusters), ("__launch_bounds__", self.job.bounds)):
+            for kernel in self.kernels:
+                of = known.setdefault(kernel.name, {})
+                of[kernel.signature] = self.attribute_of(attribute, kernel) or of.get(kernel.signature)
+
+    def of_kernel(self, attribute: str, known: Dict[str, Dict[str, Any]], name: str, at: int) -> Any:
+        """An attribute's value for the kernel that is launched at `at`; None if it has none. Of kernels of one name, in
+        namespaces, that are defined in this file, the last one before the launch counts."""
+        found = [k for k in self.kernels if k.name == name]
+        if len({strict.block(self, k.start) for k in found}) > 1 and all(k.defined for k in found):
+            last = ([k for k in found if k.start < at] or found[:1])[-1]
+            values = {self.attribute_of(attribute, k) for k in found
+                      if strict.block(self, k.start) == strict.block(self, last.start)}
+        else:
+            values = set(known.get(name, {}).values())
+        return values.pop() if len(values) == 1 else None
 
     def rewrite(self) -> Optional[str]:
         """The text in C++; None if it is C++ already, so that a header can be included as it is."""
         changed = self.includes()
+        expanded = self.expanded()
+        if expanded != self.source:
+            return File(self.path, expanded, self.job).rewrite() or expanded
         before = len(self.edits)
         self.job.macros.update(d.name for d in self.defines)
         self.job.device_macros.update(d.name for d in self.defines if set(re.findall(
@@ -676,16 +822,16 @@ class File:
             if self.code[d.start:d.end].strip() == "__shared__" and not d.parameters:
                 self.job.shared.add(d.name)
                 self.edit(d.start, d.end, "")
-        for m in re.finditer(rf"\b__cluster_dims__{PARENS}", self.code):
-            self.job.clusters[self.function_behind(m.end())] = m[1]
-        for m in re.finditer(rf"\b__launch_bounds__{PARENS}", self.code):
-            self.job.bounds[self.function_behind(m.end())] = strict.Strict.value_in(self, m[1].split(",")[0], m.start())
+                if d.name == "shared":  # what is written calls simt::shared
+                    self.edit(d.start - len(d.name), d.start, "simt_shared")
+        self.note_attributes()
         words = "|".join(sorted({"__shared__"} | self.job.shared))
+        rules = strict.Strict(self)
         if re.search(r"\b__(device|global)__\b", self.code):
             asm = r"\b(?:asm|__asm__|__asm)\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\("
             for m in re.finditer(asm, self.code):
-                self.assembly(m)
-        rules = strict.Strict(self)
+                if not rules.on_host(m.start()):
+                    self.assembly(m)
         for m in re.finditer(r"(?<!operator)(?<!operator )<<<", self.code):
             self.launch(m.start())
         rules.check()
@@ -693,8 +839,10 @@ class File:
         self.job.texts.append(self.code)
         for m in re.finditer(rf"(?<!define )\b(?:{words})\b", self.code):
             self.shared(m.start())
+        self.shared_outside(rules)
         for m in re.finditer(r"\b__(?:device|constant|managed)__\b", self.code):
             self.device_variable(m.start())
+        self.static_variables(rules)
         for m in re.finditer(rf"(?<![\w.>])({'|'.join(KERNEL_ARGUMENT)})\s*\(", self.code):
             self.kernel_arguments(m[1], m.start())
         self.dropped()
@@ -706,7 +854,7 @@ class File:
             if start >= at:
                 out += [self.source[at:start], text]
                 at = end
-        text = our_words("".join(out) + self.source[at:])
+        text = our_words("".join(out) + self.source[at:], self.job.functions)
         return text if changed or before < len(self.edits) or text != self.source else None
 
 
@@ -716,10 +864,13 @@ class Job:
     def __init__(self, folders: List[str], copies: str) -> None:
         self.folders, self.copies = folders, copies
         self.shared: Set[str] = set()  # macros that stand for __shared__
-        self.clusters: Dict[str, str] = {}  # by kernel: its __cluster_dims__
-        self.bounds: Dict[str, int] = {}  # the threads of its __launch_bounds__
+        self.launch_macros: Dict[str, Tuple[List[str], str]] = {}  # those that stand for <<< >>>: parameters and text
+        self.shared_of_files: Dict[str, str] = {}  # __shared__ variables of namespaces: what to call in their place
+        self.clusters: Dict[str, Dict[str, Any]] = {}  # by kernel and what tells overloads apart: its __cluster_dims__
+        self.bounds: Dict[str, Dict[str, Any]] = {}  # the threads of its __launch_bounds__
         self.functions: Dict[str, List[strict.Function]] = {}  # of all files read so far
         self.macros: Set[str] = set()
+        self.members: Set[str] = set()  # the variables of classes
         self.device_macros: Set[str] = set()  # of them, those with __device__ and the like
         self.texts: List[str] = []  # of the headers
         self.missing = False  # a header of the user's was not found

@@ -60,8 +60,10 @@ LIMIT = 48 * 1024
 BYTES = {"bool": 1, "char": 1, "unsigned char": 1, "signed char": 1, "short": 2, "unsigned short": 2, "int": 4,
          "unsigned": 4, "unsigned int": 4, "float": 4, "long": 8, "unsigned long": 8, "long long": 8,
          "unsigned long long": 8, "double": 8, "float2": 8, "int2": 8, "float4": 16, "int4": 16, "double2": 16}
-NOT_HERE = [(r"cudaTextureObject_t|tex[123]D(?:fetch|Lod|Grad)?\s*(?=[<(])|texture\s*<\s*\w", "textures"),
-            (r"cudaSurfaceObject_t|surf[123]D(?:read|write)\s*(?=[<(])|surface\s*<\s*\w", "surfaces"),
+NOT_HERE = [(r"cudaTextureObject_t|tex[123]D(?:fetch|Lod|Grad)?\s*(?=[<(])|texture\s*<[\w\s:,*]+>\s*\w+\s*[;=,\[]",
+             "textures"),
+            (r"cudaSurfaceObject_t|surf[123]D(?:read|write)\s*(?=[<(])|surface\s*<[\w\s:,*]+>\s*\w+\s*[;=,\[]",
+             "surfaces"),
             (r"cu(?:Init|(?:Ctx|Device|Event|Func|Graph|Kernel|Launch|Library|Link|Mem|Module|Occupancy|Stream)[A-Z]\w*|"
              r"Memcpy\w*|Memset\w*|TensorMap(?!EncodeTiled\b)[A-Z]\w*)\s*(?=\()",
              "functions of the driver API other than cuTensorMapEncodeTiled()")]
@@ -85,6 +87,7 @@ class Function(NamedTuple):
     known: bool  # no macro and no #if can change what it is
     parameters: Tuple[int, int]  # fewest and most arguments; most is -1 for any number
     references: Tuple[int, ...]  # which of them are
+    pointers: Tuple[int, ...]
     head: int
     body: Tuple[int, int]  # (0, 0): a declaration
 
@@ -169,6 +172,8 @@ class Strict:
         self.declared: Dict[int, Set[str]] = {}  # in a function that begins there
         self.used = set(re.findall(r"\busing\s+[\w:\s]*::\s*(\w+)\s*;", self.flat))
         self.own = list(self.find_functions()) if self.flat.count("{") == self.flat.count("}") else []
+        self.classes = list(self.find_classes()) if self.own else []
+        self.job.members.update(name for c in self.classes for name in c[3])
         for f in self.own:
             self.job.functions.setdefault(f.name, []).append(f)
 
@@ -241,10 +246,13 @@ class Strict:
         known = bool(words) and not any(w in self.job.macros or re.fullmatch(r"[A-Z][A-Z0-9_]{2,}", w) for w in words)
         known = known and not any(a <= at < b for a, b in self.guarded)
         member = member or m[1].rstrip().endswith(("::", "~")) or bool(words & {"friend", "using", "typedef"})
-        references = tuple(k for k, (a, b) in enumerate(self.file.split(at + 1, self.file.close(at) - 1))
-                           if re.search(r"(?<!&)&\s*\w*\s*$", self.flat[a:b].split("=")[0]))
+        references, pointers = (tuple(
+            k for k, (a, b) in enumerate(self.file.split(at + 1, self.file.close(at) - 1))
+            if re.search(pattern, self.flat[a:b].split("=")[0])) for pattern in (
+                r"(?<!&)&\s*\w*\s*$", r"\*\s*(?:(?:const|__restrict__|__restrict)\b\s*)*\w*\s*$|\w\s*\[\w*\]\s*$"))
         return Function(m[2], self.file.path, self.line(at), words, scope, member, template, known,
-                        self.parameters(at), references, head[0] + start, body)
+                        self.parameters(at), references, pointers,
+                        head[0] + start, body)
 
     def parameters(self, at: int) -> Tuple[int, int]:
         parts = [self.flat[a:b].strip() for a, b in self.file.split(at + 1, self.file.close(at) - 1)]
@@ -266,17 +274,52 @@ class Strict:
     def around(self, at: int) -> Optional[Function]:
         return next((f for f in self.own if f.body[0] <= at < f.body[1]), None)
 
+    def on_host(self, at: int) -> bool:
+        """Whether a place is in a function for the host alone; of a macro, whether it is used in such only."""
+        d = self.file.define_at(at)
+        if d:
+            uses = [m.start() for m in re.finditer(rf"\b{d.name}\b", self.flat)]
+            return bool(uses) and all(self.on_host(use) for use in uses)
+        f = self.around(at)
+        return bool(f and f.known and not f.words & {"__global__", "__device__", "constexpr"} and not re.search(
+            r"__(?:device|global)__", self.flat[slice(*f.body)]))
+
     def sure(self, at: int) -> bool:
         return self.file.define_at(at) is None and not any(a <= at < b for a, b in self.guarded)
 
     def shadowed(self, name: str, function: Function) -> bool:
-        """Whether a parameter or a local variable has this name."""
+        """Whether a parameter, one of the template or its class, a local variable or a member has this name."""
         if function.head not in self.declared:
             text = self.flat[function.head:function.body[1]].replace(function.name, " " * len(function.name), 1)
-            self.declared[function.head] = {
+            self.declared[function.head] = self.members_seen(function) | {
                 m[2] for m in re.finditer(r"(\b\w+|[*&>\]])\s*\b(\w+)\s*([=;{),\[(:])", text)
                 if m[1] not in EXPRESSION and (re.match(r"\w", m[1]) or m[3] != "(")}
+            start = max(self.flat.rfind(c, 0, function.head) for c in ";{}") + 1
+            heads = [(start, function.head)] + [c[:2] for c in self.classes if c[0] <= function.head < c[2]]
+            for head in (self.flat[a:b] for a, b in heads if "template" in self.flat[a:b]):
+                self.declared[function.head] |= set(re.findall(r"\b(\w+)\s*(?=[,>)=])", head))
         return name in self.declared[function.head]
+
+    def members_seen(self, function: Function) -> Set[str]:
+        """The variables of the class that a method is in; those of all classes if it may have inherited them."""
+        around = [c for c in self.classes if c[0] <= function.head < c[2]]
+        if not function.member and not around:
+            return set()
+        inherits = any(re.search(r"(?<!:):(?!:)", self.flat[c[0]:c[1]]) for c in around)
+        return set(self.job.members) if inherits or not around else {name for c in around for name in c[3]}
+
+    def find_classes(self) -> Iterator[Tuple[int, int, int, Set[str]]]:
+        """Of each class where its head starts, where its body starts and ends, and its variables."""
+        for m in re.finditer(r"\b(?:class|struct|union)\b[^;{}()=]*\{", self.file.attributes.sub(
+                lambda m: " " * len(m[0]), self.flat)):
+            if self.file.scope(m.end()) != "class":
+                continue
+            end = self.file.close(m.end() - 1)
+            declared = re.compile(r"\(\s*[\w:\s]*\*\s*(?:const\s*)?(\w+)\s*[)\[]|"
+                                  r"(?:\w|[*&>\],])\s*\b([A-Za-z_]\w*)\s*[=;{,\[:]")
+            yield (max(self.flat.rfind(c, 0, m.start()) for c in ";{}") + 1, m.end(), end,
+                   {d[1] or d[2] for d in declared.finditer(self.flat, m.end(), end)
+                    if self.file.scope(d.start()) == "class"})
 
     def calls(self, function: Function) -> Iterator[Tuple[str, str, int]]:
         """(qualifier, name, offset) of what looks like a call in a body."""
@@ -323,16 +366,28 @@ class Strict:
             if self.sure(launch.at) and re.fullmatch(r"[\w\s:]+", re.sub(r"<.*>", "", launch.kernel)):
                 self.launch(launch)
         for caller in self.own:
-            if caller.kernel and caller.known and caller.words & {"int", "float", "double", "bool", "char", "unsigned"}:
+            returns = {"int", "float", "double", "bool", "char", "unsigned"}
+            if caller.kernel and caller.known and self.type_of(caller) & returns:
                 self.refuse(f"kernel '{caller.name}' returns a value, and nobody could take it; write void, and give it a "
                             "pointer for the result", caller.head)
             if caller.body[1] and caller.known:
                 self.body(caller)
 
+    def type_of(self, function: Function) -> Set[str]:
+        """The words before its name but for template arguments: enable_if<..., int> is void."""
+        text = re.split(rf"\b{function.name}\s*\(", self.flat[function.head:])[0]
+        while "<" in text and re.search(r"<[^<>]*>", text):
+            text = re.sub(r"<[^<>]*>", " ", text)
+        return set(re.findall(r"\w+", text)) & function.words
+
     def unsupported(self) -> None:
         for pattern, what in NOT_HERE:
             for m in re.finditer(rf"(?<![\w.>])(?:{pattern})", self.flat):
-                if not any(a <= m.start() < b for a, b in self.conditional):
+                name, caller = re.match(r"\w+", m[0])[0], self.around(m.start())
+                own = name in self.job.functions or name in self.job.macros or (
+                    self.file.scope(m.start()) != "namespace" and name in ("texture", "surface"))
+                if not own and not (caller and self.shadowed(name, caller)) and not any(
+                        a <= m.start() < b for a, b in self.conditional):
                     self.refuse(f"{what} are not supported on the CPU backend; they need a GPU and nvcc", m.start())
 
     def launch(self, launch: LaunchOf) -> None:
@@ -407,6 +462,10 @@ class Strict:
                             f"__host__ __device__ before it in line {found[0].line}", at)
         if on_device:
             self.objects_of_the_host(caller)
+            for m in re.finditer(r"\b(throw|try)\b", text):
+                if self.sure(caller.body[0] + m.start()):
+                    self.refuse(f"'{m[1]}' in device code, which has no exceptions; write what went wrong to memory that "
+                                "the host reads, or call __trap()", caller.body[0] + m.start())
         if caller.kernel and not caller.template:
             self.static_shared(caller)
 
@@ -441,7 +500,7 @@ class Strict:
             found, at = self.job.functions.get(m[1], []), caller.body[0] + m.start(1)
             if found and all(f.member and f.known and not f.template and f.body[1] and not f.words & {
                     "__device__", "__global__", "constexpr", "consteval", "friend"} for f in found) and (
-                        self.sure(at) and not self.job.missing and m[1] not in self.job.macros and (
+                        self.sure(at) and not self.job.missing and m[1] not in self.job.macros | self.job.members and (
                             m[1] not in called_in_api())):
                 self.refuse(f"'{m[1]}' is a method for the host, called in device code; write __device__ before it in "
                             f"line {found[0].line}", at)
@@ -474,7 +533,7 @@ class Strict:
         for m in re.finditer(r"\b__shared__\s+([a-z][\w ]*?)\s+(\w+)\s*((?:\[[^\[\]]*\]\s*)+);", text):
             count, size = 1, BYTES.get(m[1].strip())
             for dimension in re.findall(r"\[([^\[\]]*)\]", m[3]):
-                count *= self.value(dimension)
+                count *= value_in(self.file, dimension, kernel.body[0] + m.start())
             before = text[:m.start()]
             if size and before.count("{") == before.count("}") + 1 and not re.search(r"\bextern\s*$", before) and (
                     re.search(rf"\b{m[2]}\b", text[m.end():])):
@@ -483,31 +542,98 @@ class Strict:
             self.refuse(f"kernel '{kernel.name}' has {total} bytes of static shared memory, a block has {LIMIT}; make "
                         "the arrays smaller, or use extern __shared__", last)
 
-    def value(self, text: str) -> int:
-        return self.value_in(self.file, text, len(self.flat))
 
-    @staticmethod
-    def value_in(file: "File", text: str, at: int) -> int:
-        """Of a size made of numbers and constants that this file has before `at`; 0 if that is not plain."""
-        names: Dict[str, str] = {d.name: file.code[d.start:d.end] for d in file.defines if not d.parameters}
-        names.update(re.findall(r"\b(?:constexpr|const)\s+(?:int|unsigned|size_t|std::size_t)\s+(\w+)\s*=\s*([^;,]+);",
-                                file.flat[:at]))
-        for _ in range(4):
-            text = re.sub(r"\b[A-Za-z_]\w*\b", lambda m: f"({names.get(m[0], m[0])})", text)
-        if not re.fullmatch(r"[\d\s()+*-]+", text):
-            return 0
-        try:
-            return max(0, int(eval(text, {"__builtins__": {}})))
-        except Exception:
-            return 0
+# ---- What a name stands for ----
+
+def block(file: "File", at: int) -> int:
+    """The offset of the { that a place is in; -1 if it is in none."""
+    depth = 0
+    for m in reversed(list(re.finditer(r"[{}]", file.flat[:at]))):
+        depth += 1 if m[0] == "}" else -1
+        if depth < 0:
+            return m.start()
+    return -1
+
+
+def visible_until(file: "File", at: int) -> int:
+    """Where the name that is declared at `at` is forgotten: a parameter's function ends, or the block."""
+    start = max(file.flat.rfind(c, 0, at) for c in ";{}") + 1
+    head, end = file.flat[start:at], -1
+    if re.match(r"\s*template\s*<", head):
+        end = file.close_angle(start + head.index("<"), len(file.flat))
+    brackets = [m.start() for m in re.finditer(r"\(", head) if file.close(start + m.start()) > at]
+    if end < at and brackets:
+        end = file.close(start + brackets[0])
+    if end > at:  # of a template, a function or a loop
+        behind = re.compile(r"[;{]").search(file.flat, end)
+        return file.close(behind.start()) if behind and behind[0] == "{" else behind.end() if behind else len(file.flat)
+    opened = block(file, at)
+    outer = max(file.flat.rfind(c, 0, max(opened, 0)) for c in ";{}") + 1
+    if opened >= 0 and re.search(r"\bnamespace\s*$|\binline\s+namespace\b|\bextern\s*\"", file.flat[outer:opened]):
+        return visible_until(file, opened)
+    return file.close(opened) if opened >= 0 else len(file.flat)
+
+
+def meaning(file: "File", name: str, at: int) -> Optional[Tuple[str, int]]:
+    """The text that a constant stands for at `at`, and where that is written; None if it is none, or not for sure."""
+    macro: Optional[Tuple[str, int]] = None
+    place = -1
+    for m in re.finditer(rf"(?m)^[ \t]*#[ \t]*(?:define|undef)[ \t]+{name}\b", file.code[:at]):
+        d = next((d for d in file.defines if m.start() < d.start and d.name == name and d.start <= m.end() + 1), None)
+        macro, place = ((file.code[d.start:d.end], at) if d and not d.parameters else None), m.start()
+    if place >= 0:
+        return None if any(a <= place < b and not a <= at < b for a, b in file.branches) else macro
+    constant = re.compile(rf"\b(?:constexpr|const)\s+(?:int|unsigned|size_t|std::size_t)\s+{name}\s*=\s*([^;,]+);")
+    constants = {m.start() + m[0].index(name): m for m in constant.finditer(file.flat, 0, at)}
+    last = None
+    for m in re.finditer(rf"(?:\b([A-Za-z_]\w*)|[>*&{{,])\s*\b(?P<name>{name})\s*[=;,)>{{\[(]", file.flat[:at]):
+        end = 0 if m[1] in EXPRESSION else visible_until(file, m.start("name"))
+        if end <= at and file.scope(m.start("name")) == "namespace" and reached(file, m.start("name"), at):
+            return None
+        if end > at and (m[1] or last is None or (m[0][0] in "{," and m[0][-1] == "=")):
+            last = m.start("name")
+    if last not in constants or any(a <= last < b and not a <= at < b for a, b in file.branches):
+        return None
+    return constants[last][1], last
+
+
+def reached(file: "File", name: int, at: int) -> bool:
+    """Whether a namespace that ended before `at` is opened again, or named in a using."""
+    opened = block(file, name)
+    said = re.search(r"\bnamespace\s+([\w:]+)\s*$", file.flat[:max(opened, 0)])
+    if not said:
+        return False
+    last = said[1].split("::")[-1]
+    again = re.search(rf"\busing\s[\w\s:]*\b{last}\b", file.flat[:at])
+    while not again and at > 0:
+        at = block(file, at)
+        again = re.search(rf"\bnamespace\s[\w\s:]*\b{last}\s*$", file.flat[:max(at, 0)])
+    return bool(again)
+
+
+def value_in(file: "File", text: str, at: int, deep: int = 5) -> int:
+    """Of a size made of numbers and of constants as they are at `at`; 0 if that is not plain."""
+    def value(m: "re.Match[str]") -> str:
+        found = meaning(file, m[0], at) if deep else None
+        return str(value_in(file, *found, deep - 1) or m[0]) if found else m[0]
+
+    text = re.sub(r"\b[A-Za-z_]\w*\b", value, text)
+    if not re.fullmatch(r"[\d\s()+*-]+", text):
+        return 0
+    try:
+        return max(0, int(eval(text, {"__builtins__": {}})))
+    except Exception:
+        return 0
 
 
 def warn_of_architecture(file: "File") -> None:
-    """A branch that nvcc takes for the device, and this backend does not: said, not refused."""
-    pattern = re.compile(r"(?m)^[ \t]*#[ \t]*(?:ifn?def[ \t]+__CUDA_ARCH__|if[ \t]+!?[ \t]*defined[ \t]*\(?[ \t]*"
-                         r"__CUDA_ARCH__[ \t]*\)?)[ \t]*$")
-    for m in pattern.finditer(file.code):
-        if file.scope(m.start()) == "function":
+    """A branch that nvcc takes for the device, of 9.0, and this backend does not: said, not refused. Outside of functions
+    of comparisons only: there the branches of #ifdef are the host's and the device's, and both are meant."""
+    for m in re.finditer(r"(?m)^[ \t]*#[ \t]*(if|ifdef|ifndef|elif)\b((?:\\\n|[^\n])*)", file.code):
+        compared = m[1].endswith("if") and "defined" not in m[2]
+        if "__CUDA_ARCH__" in m[2] and m.start() not in file.unasked and (
+                compared or file.scope(m.start()) == "function") and (
+                file.may_hold(m[1], m[2]) != file.may_hold(m[1], m[2], {"__CUDA_ARCH__": 900})):
             line = file.source.count("\n", 0, m.end()) + 1
             print(f"{file.path}:{line}:1: warning: __CUDA_ARCH__ is never defined on the CPU backend, in kernels "
                   "neither; they take the host's branch. #ifdef SIMT tells this backend apart", file=sys.stderr)

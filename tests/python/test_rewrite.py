@@ -368,9 +368,50 @@ class Launches(Rewriter):
         self.assertIn('SHOW("g(1)", g(1))', text)
         self.unchanged("#define SHOW(call) puts(#call), call\nvoid f() { SHOW(g(1)); }")
 
+    def test_macros_that_stand_for_the_launch(self) -> None:
+        """Written out where they are used; nothing is left of them."""
+        launch = call("k", "dim3(f(1, 2)), dim3(3), 0, nullptr", "x").replace(" ", "")
+        for macro, used in (("ON(b, t) <<< b, t >>>", "k ON(f(1, 2), 3)(x)"), ("ON <<<f(1, 2), 3>>>", "k ON (x)"),
+                            ("ON(a) a<<<f(1, 2), 3>>>", "ON(k)(x)"), ("ON(...) <<<__VA_ARGS__>>>", "k ON(f(1, 2), 3) (x)"),
+                            ("ON(b) <<<b, \\\n 3>>>", "k ON(f(1, 2))(x)")):
+            with self.subTest(macro=macro):
+                text = self.rewritten(f"#define {macro}\n{used};\n#ifdef ON\n#undef ON\n#endif\n")
+                self.assertIn(f"\n{launch};#ifdef", re.sub(r" |(?<=;)\n", "", text))
+        text = self.rewritten("#define ON(b) <<<b, 1>>>\n#define RUN(k) k ON(2)\nRUN(k)();")
+        self.assertEqual(["#define ON(b)", "#define RUN(k)", call("k", "dim3(2), dim3(1), 0, nullptr") + ";"],
+                         [line.rstrip() for line in text.split("\n")])
+        self.refused("#if X\n#define ON <<<1, 2>>>\n#else\n#define ON <<<2, 1>>>\n#endif\n",
+                     "'ON' stands for several <<< >>>; write the launches out: a.cu:4")
+
+    def test_arguments_without_a_type(self) -> None:
+        one = "dim3(1), dim3(1), 0, nullptr"
+        kernel = "__global__ void k(int* p, int n, A a, const float* __restrict__ f);\n"
+        self.check(kernel + "void g() { k<<<1, 1>>>(0, 0, {1, 2}, 0); }", kernel + "void g() { " + call(
+            "k", one, "nullptr, 0, std::tuple_element_t<2, std::remove_pointer_t<decltype(simt::parameters_of(k))>>{1, 2}, "
+            "nullptr") + "; }")
+        self.refused("template <class T> __global__ void k(T a);\nvoid g() { k<<<1, 1>>>({1, 2}); }",
+                     "a launch of a template does not tell the type of {...}; write it before {: a.cu:2")
+
     def test_cluster_of_the_kernel(self) -> None:
         text = "__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(4) k(int x);\nvoid f() { k<<<8, 4>>>(1); }"
         self.assertIn('0, nullptr, "k", dim3(2, 1, 1)}', self.rewritten(text))
+
+    def test_bounds_of_the_kernel(self) -> None:
+        """By the constants of its place, and none where macros, conditions or overloads leave it open."""
+        kernel, launch = "__global__ void __launch_bounds__(N) k(int x) {}\n", "void f() { k<<<8, 4>>>(1); }"
+        for before, most in (("const int N = 64;\n", "64"), ("#define N 64\n#undef N\n#define N (2 * 8)\n", "16"),
+                             ("const int M = 4;\nconst int N = M * 8;\n", "32"), ("#if X\n#define N 4\n#endif\n", ""),
+                             ("#ifndef X\n#define N 4\n#else\n#define N 8\n#endif\n", ""), ("const int N = g();\n", ""),
+                             ("void g() { const int N = 4; }\n", ""), ("const int N = 4;\ntemplate <int N>\n", ""),
+                             ("const int N = 4;\nvoid g(int N);\n", "4"),
+                             ("namespace a { const int N = 4; }\nusing namespace a;\n", ""),
+                             ("namespace { const int N = 4; }\n", "4"),
+                             ("const int N = 4;\n__global__ void __launch_bounds__(8) k(float x) {}\n", ""),
+                             ("const int N = 4;\n__global__ void __launch_bounds__(4) k(float);\n", "4"),
+                             ("const int N = 4;\n__global__ void k(int);\n", "4")):
+            with self.subTest(before=before):
+                text = self.rewritten(before + kernel + "const int N_after = 2; void h() { const int N = 1024; }\n" + launch)
+                self.assertEqual([most] if most else [], re.findall(r"simt::bounded\((\d+)", text))
 
     def test_no_launch(self) -> None:
         self.unchanged("std::cout << 1 << 2; x = y >> 3; // k<<<1, 1>>>()\n/* k<<< */ auto s = \"k<<<1>>>()\";"
@@ -391,7 +432,9 @@ class Shared(Rewriter):
         self.check(f"void f() {{ {text}; }}", f"void f() {{ {'; '.join(wanted)}; }}")
 
     def variable(self, number: int, name: str, kind: str) -> str:
-        return f"static char simt_key_{number}[] = \"{name}\"; auto& {name} = simt::shared<{kind}>(&simt_key_{number})"
+        of, dims = re.fullmatch(r"(.*?)((?:\[.*\])?)(?:, (?:\d+|alignof.*))?", kind).groups()
+        declared = f"{of} (&{name}){dims}" if dims else f"{of}& {name}"
+        return f"static char simt_key_{number}[] = \"{name}\"; {declared} = simt::shared<{kind}>(&simt_key_{number})"
 
     def test_types(self) -> None:
         for text, kind in (("__shared__ float s", "float"), ("__shared__ float s[4]", "float[4]"),
@@ -400,6 +443,7 @@ class Shared(Rewriter):
                            ("volatile __shared__ int s", "volatile int"), ("__shared__ int *s[2]", "int *[2]"),
                            ("__shared__ typename A<T, 2>::B s", "typename A<T, 2>::B"),
                            ("__shared__ A<(n > 2)> s[sizeof (T)]", "A<(n > 2)>[sizeof (T)]"),
+                           ("__shared__ A<(n > 2), int> s", "A<(n > 2), int>"),
                            ("__shared__ int s[n > 2 ? 1 : 2]", "int[(n > 2 ? 1 : 2)]"),
                            ("__shared__ int s[sizes[2]]", "int[sizes[2]]"),
                            ("__shared__ unsigned char s[4]", "unsigned char[4]"),
@@ -441,14 +485,55 @@ class Shared(Rewriter):
                    "#define SHARED\nvoid f() { " + self.variable(1, "s", "int") + "; }")
         self.check("#define TILE(T) __shared__ T s[4]\n", "#define TILE(T) " + self.variable(1, "s", "T[4]") + "\n")
 
+    def test_in_lambdas(self) -> None:
+        """There the variable is not captured: it is named by what its reference is made of."""
+        call = "simt::shared<int[4]>(&simt_key_1)"
+        for before, after in (("[=](int k) { return s[k]; }", f"[=](int k) {{ return {call}[k]; }}"),
+                              ("[] { s[0] = t.s + t->s; }", f"[] {{ {call}[0] = t.s + t->s; }}"),
+                              ("[t] __device__(T x) mutable { [&] { ++s[1]; }(); }",
+                               f"[t] __device__(T x) mutable {{ [&] {{ ++{call}[1]; }}(); }}"),
+                              ("[&](int k) { return s[k]; }", ""), ("[&, t](int k) { return s[k]; }", ""),
+                              ("[=](int* s) { return s[1]; }", ""), ("a[s[1]]", ""),
+                              ("0; struct A { void f() { s[0] = 1; } }", f"0; struct A {{ void f() {{ {call}[0] = 1; }} }}"),
+                              ("0; struct A { int s[2]; void f() { s[0] = 1; } }", "")):
+            with self.subTest(before=before):
+                declared = self.variable(1, "s", "int[4]").replace("; ", "; [[maybe_unused]] " if after else "; ")
+                self.check(f"void f() {{ {{ __shared__ int s[4]; auto x = {before}; }} auto y = [=] {{ s = 1; }}; }}",
+                           f"void f() {{ {{ {declared}; auto x = {after or before}; }} auto y = [=] {{ s = 1; }}; }}")
+        self.assertIn("[] { return simt::dynamic_shared<float>()[0]; }",
+                      self.rewritten("void f() { extern __shared__ float s[]; auto x = [] { return s[0]; }; }"))
+        self.assertIn("[=] { return s[0]; }",
+                      self.rewritten("void f() { extern __shared__ float s[]; auto x = [=] { return s[0]; }; }"))
+
+    def test_outside_of_functions(self) -> None:
+        self.check("__shared__ int s[2], n;\n#define N n\nvoid f(int* p) { s[0] = n + p->n + p.n + a::n; }\n"
+                   "void g(int n) { f(s); n = 1; }\nvoid h() { int *s = 0; s[n * 2] = 2 * n; }",
+                   'static char simt_key_1[] = "s"; static inline auto& simt_shared_1() '
+                   "{ return simt::shared<int[2]>(&simt_key_1); }; "
+                   'static char simt_key_2[] = "n"; static inline auto& simt_shared_2() '
+                   "{ return simt::shared<int>(&simt_key_2); };\n#define N simt_shared_2()\n"
+                   "void f(int* p) { simt_shared_1()[0] = simt_shared_2() + p->n + p.n + a::simt_shared_2(); }\n"
+                   "void g(int n) { f(simt_shared_1()); n = 1; }\n"
+                   "void h() { int *s = 0; s[simt_shared_2() * 2] = 2 * simt_shared_2(); }")
+
+        before = "struct S { int n; int get() { return n; } };\nint f() { return g(n); }\n"
+        self.assertTrue(self.rewritten(before + "__shared__ int n;\n").startswith(before))
+
+    def test_a_macro_called_shared(self) -> None:
+        self.check("#define shared __shared__\nvoid f() { shared int s; }",
+                   "#define simt_shared\nvoid f() { " + self.variable(1, "s", "int") + "; }")
+
     def test_elsewhere(self) -> None:
         self.unchanged('// __shared__ int a;\nauto s = "__shared__ int x;"; int my__shared__;')
         self.check("void f(__shared__ float* p);", "void f( float* p);")
 
     def test_errors(self) -> None:
-        self.refused("\n__shared__ int x;", "a __shared__ variable outside of a function (x): a.cu:2")
-        self.refused("void f() {\n __shared__ int x = 1; }",
-                     "cannot read this __shared__ declaration (int x = 1): a.cu:2")
+        self.refused("struct S {\n__shared__ int x; };", "a __shared__ variable outside of a function (x): a.cu:2")
+        for value in (" = 1", "{}", "(1)", "[2] = {1}"):
+            self.refused(f"void f() {{\n __shared__ int a, x{value}; }}", "a.cu:2: error: 'x' is a __shared__ variable, "
+                         "which cannot have an initial value; let one thread set it, and call __syncthreads()")
+        self.refused("void f() {\n __shared__ int (*x)(int); }",
+                     "cannot read this __shared__ declaration (int (*x)(int)): a.cu:2")
 
 
 class Variables(Rewriter):
@@ -459,7 +544,8 @@ class Variables(Rewriter):
                      "__align__(16) __device__ char b[32];", "__device__ const float* p;",
                      "namespace a { __device__ T x; }",
                      'extern "C" { __device__ int x; }', "int f(int);\n__device__ unsigned long long int x;",
-                     "__device__ void (*table[])(int) = {a, b};", "void f() { static __device__ int x; }"):
+                     "__device__ void (*table[])(int) = {a, b};", "__device__ A (*f)(const int);",
+                     "void f() { static __device__ int x; }"):
             with self.subTest(text=text):
                 for word, macro in (("__device__", "DEVICE"), ("__managed__", "DEVICE"), ("__constant__", "CONSTANT")):
                     self.check(text.replace("__device__", word), text.replace("__device__", f"SIMT_{macro}_VARIABLE"))
@@ -497,12 +583,25 @@ class Variables(Rewriter):
                 self.assertEqual(added, "".join(re.findall(ADDED, out)))
         self.unchanged("struct A { int x; };")
 
+    def test_static_variables_of_functions(self) -> None:
+        for text in ("__device__ int f() { static int n = 0; return ++n; }",
+                     "__global__ void f() { int a; { static A<2> b[2]; } }"):
+            self.check(text, text.replace("static ", "static SIMT_DEVICE_VARIABLE "))
+        for text in ("void f() { static int n; }", "__host__ __device__ void f() { static int n; }",
+                     "__device__ inline int f() { static int n; return ++n; }",
+                     "template <class T> __device__ int f() { static T n; return ++n; }",
+                     "struct S { __device__ int f() { static int n; return ++n; } };",
+                     "__device__ int f() { static const int n[] = {1}; static constexpr int m = 2; return n[m]; }",
+                     "__device__ int f() { struct A { static int g() { return 1; } }; return A::g(); }"):
+            self.unchanged(text)
+
     def test_no_variables(self) -> None:
         for text in ("__device__ int f();", "__device__ T f(int a = 1) { return a; }",
                      "template <class T> __device__ T x;",
                      "__host__ __device__ A operator=(A);",
                      "struct S { static __device__ int x; __device__ S() : x{1} {} };",
-                     "__device__ constexpr int n = 4;", "__device__ const int n[] = {1};",
+                     "__device__ int (*const f[2])(int) = {a, b};", "__device__ constexpr int n = 4;",
+                     "__device__ const int n[] = {1};",
                      "auto f = [=] __device__ { };",
                      "auto f = [=] __device__(int x) { return x; };", "[[nodiscard]] __device__ int f();",
                      "struct S { __device__ operator bool() const; __device__ ~S(); };", "__device__ auto f() -> int;",
@@ -627,6 +726,11 @@ class Words(Rewriter):
                      "#ifndef __device__\n#define __device__\n#endif", 'const char* s = "__host__";',
                      "// __global__", "float m = std::fminf(a, b) + s.fmaxf(a) + p->fminf(a);", "int my__align__x;"):
             self.assertIn(text, self.rewritten(text))
+
+    def test_functions_of_the_program(self) -> None:
+        """helper_math.h of NVIDIA's samples has fminf() of its own."""
+        text = "__device__ float3 fminf(float3, float3);\n__device__ float f(float a) { return fmaxf(a, fminf(a, 1.f)); }"
+        self.assertIn("SIM_FMAXF(a, fminf(a, 1.f))", self.rewritten(text))
 
     def test_no_macro_of_ours_has_a_name_of_others(self) -> None:
         """A header after cuda_runtime.h sees names of CUDA's API and SIM_, SIMT_ ... of ours; of the words, none."""

@@ -421,6 +421,77 @@ PROGRAMS = [
           cudaStreamCreate(&s);
           return cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal) == cudaErrorNotSupported ? 0 : 1;
         }""", ("^No findings, but not all of it ran: stream capture and graphs need a GPU",)),
+    Program("shared memory named in lambdas, local classes and outside of functions", r"""#include <cstdio>
+        __shared__ bool last;
+        __shared__ float total[2];
+        __device__ unsigned done = 0;
+        __global__ void flip(const float* in, float* out, int n) {
+          __shared__ float s[64];
+          __shared__ int count;
+          extern __shared__ float pool[];
+          struct Add { __device__ void operator()(int v) const { atomicAdd(&count, v); } };
+          const int t = threadIdx.x;
+          auto mirrored = [=](int k) { return s[n - 1 - k]; };
+          auto put = [](int k, float v) { s[k] = v, pool[k] = 2 * v; };
+          auto counted = [=] { return count; };
+          if (t == 0) count = 0, last = atomicAdd(&done, 1u) == gridDim.x - 1, total[0] = total[1] = 0;
+          put(t, in[t]);
+          __syncthreads();
+          Add{}(1);
+          atomicAdd(&total[t % 2], s[t]);
+          __syncthreads();
+          if (last) out[t] = mirrored(t) + pool[t] + 1000 * counted() + total[1];
+        }
+        int main() {
+          float h[64], *a, *b;
+          int wrong = 0;
+          for (int i = 0; i < 64; ++i) h[i] = i;
+          cudaMalloc(&a, sizeof h), cudaMalloc(&b, sizeof h);
+          cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice);
+          flip<<<3, 64, sizeof h>>>(a, b, 64);
+          cudaMemcpy(h, b, sizeof h, cudaMemcpyDeviceToHost);
+          for (int i = 0; i < 64; ++i) wrong += h[i] != 63 + i + 64000 + 1024;
+          std::printf("%d wrong\n", wrong);
+        }""", ("^0 wrong$", "^No findings")),
+    Program("launches and functions as headers of others write them", r"""#include <cstdio>
+        #ifdef __INTELLISENSE__
+        #define ON(blocks, threads)
+        #else
+        #define ON(blocks, threads) <<<blocks, threads>>>
+        #endif
+        #define shared __shared__
+        struct Line { float slope, start; };
+        __device__ float3 fmaxf(float3 a, float3 b) { return make_float3(fmaxf(a.x, b.x), fmaxf(a.y, b.y), fmaxf(a.z, b.z)); }
+        __device__ float twice(float x) { return 2 * x; }
+        __device__ float same(float x) { return x; }
+        __device__ float (*const functions[])(float) = {twice, same};
+        template <int n> class Sum {
+          template <bool Twice> __device__ int get() const { return Twice ? 2 * n : n; }
+         public:
+          __device__ static int run() {
+            shared Sum<n> sum;
+            return sum.get<true>();
+          }
+        };
+        __device__ unsigned number() {
+          static unsigned next = 0;
+          return atomicAdd(&next, 1u);
+        }
+        __global__ void k(float* out, const float* more, Line line, int2 range) {
+          const int i = range.x + threadIdx.x;
+          if (i >= range.y) return;
+          const float3 a = fmaxf(make_float3(i, 1, 2), make_float3(5, 0, 0));
+          out[i] = functions[i % 2](line.slope * i + line.start) + a.x + Sum<3>::run() + (more ? 1000 : 0) + 0 * number();
+        }
+        int main() {
+          float h[40], *d;
+          int wrong = 0;
+          cudaMalloc(&d, sizeof h);
+          k ON(1, 64)(d, 0, {2.f, 1.f}, {0, 40});
+          cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+          for (int i = 0; i < 40; ++i) wrong += h[i] != (2 - i % 2) * (2 * i + 1) + (i > 5 ? i : 5) + 6;
+          std::printf("%d wrong\n", wrong);
+        }""", ("^0 wrong$", "^No findings")),
     Program("a program that crashes", r"""
         int* volatile nowhere = nullptr;
         int main() { return *nowhere; }""", ("^No findings before it ended",), 139),

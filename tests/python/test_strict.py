@@ -82,6 +82,15 @@ REFUSED: List[Tuple[str, str, str]] = [
      "2: error: 'weights' is an array of the host, used in device code; write __constant__ in place of const in line 1"),
     ("a kernel that returns a value", "__global__ int sum(int* a) { return a[0] + a[1]; }\n",
      "1: error: kernel 'sum' returns a value, and nobody could take it; write void, and give it a pointer for the result"),
+    ("throw", "__global__ void k(int* a) {\n  if (a[0] < 0) throw 1;\n}\n",
+     "2: error: 'throw' in device code, which has no exceptions; write what went wrong to memory that the host reads, or "
+     "call __trap()"),
+    ("try", "__device__ void f(int* a) {\n  try { a[0] = 1; } catch (...) {}\n}\n",
+     "2: error: 'try' in device code, which has no exceptions; write what went wrong to memory that the host reads, or "
+     "call __trap()"),
+    ("an initial value of shared memory", "__global__ void k(int* a) {\n  __shared__ int s[2] = {1, 2};\n  a[0] = s[1];\n}\n",
+     "2: error: 's' is a __shared__ variable, which cannot have an initial value; let one thread set it, and call "
+     "__syncthreads()"),
 ]
 
 # 64 KiB: nvcc says so when it writes machine code.
@@ -180,6 +189,38 @@ ACCEPTED: List[Tuple[str, str]] = [
      "int main() { a<<<1, 128>>>(nullptr); b<<<1, few>>>(nullptr); c<32><<<1, 32>>>(nullptr); }\n"),
     ("the most static shared memory", "__global__ void k(float* a) {\n  __shared__ float s[12288];\n"
      "  s[threadIdx.x] = 1; a[0] = s[1];\n}\n"),
+    ("one name for two constants", "__global__ void k(int* a) {\n  const int N = 32;\n  __shared__ int s[N];\n"
+     "  s[threadIdx.x] = 1;\n  a[0] = s[0];\n}\nint main() { const int N = 1 << 20; k<<<1, 32>>>(nullptr); return N == 0; }\n"
+     "namespace b { const int rows = 1 << 20; }\nconst int rows = 4;\nnamespace b {\n"
+     "__global__ void k(int* a) { __shared__ int s[2][4]; s[0][0] = rows; a[0] = s[0][0]; }\n}\n"),
+    ("a size by a condition", "#ifdef BIG\n#define TILE 16\n#else\n#define TILE 8\n#endif\n#ifndef MORE\n#define ROWS 8\n"
+     "#else\n#define ROWS 1024\n#endif\n__global__ void k(float* a) {\n  __shared__ float s[ROWS][TILE];\n"
+     "  s[threadIdx.x][0] = 1;\n  a[0] = s[0][0];\n}\n"),
+    ("names of members and parameters of templates", "#include <cstdlib>\ndouble f(double x) { return 2 * x; }\n"
+     "int op(int x) { return x; }\nconst float w[2] = {1, 2};\n"
+     "struct Host { double a; double eval(double x) const { return a * x; } };\ntypedef double (*Fn)(double);\n"
+     "struct Twice { __device__ double operator()(double x = 1) const { return 2 * x; } };\n"
+     "struct Rule { Fn eval; };\nstruct Base { float w[2]; };\n"
+     "struct Derived : Base { __device__ float at(int i) const { return w[i]; } };\n"
+     "template <class F> struct M { F f; Twice rand; float w[2];\n"
+     "  __device__ double piece(int i) const { return f(i) + w[i]; }\n  __device__ double any() const { return rand(); } };\n"
+     "template <int (*op)(int)> __global__ void map(int* x) { x[0] = op(x[1]); }\n"
+     "template <class F, F op> struct Map { __device__ static int at(int x) { return op(x); } };\n"
+     "__global__ void k(M<Twice> m, Rule r, Derived d, double* x) {\n"
+     "  x[0] = m.piece(1) + m.any() + r.eval(2) + d.at(1); }\n"
+     "int main() { Host h{1}; return int(h.eval(f(0)) + op(0) + w[0] + rand()) < 0; }\n"),
+    ("variables called surface and texture", "__device__ float tex2D(const float* p, int w, int h, float x, float y) {\n"
+     "  return p[int(y) * w + int(x) % h]; }\n__global__ void k(float* p, int surface) {\n  int texture = 2;\n"
+     "  p[0] = texture < surface && surface < 3 && (surface < texture || 2 > texture) ? tex2D(p, 1, 1, 0.f, 0.f) : 1;\n}\n"),
+    ("assembly of the host", "#include <cstdint>\n#define PAUSE() asm volatile(\"pause\")\n"
+     "static inline uint64_t now() {\n  uint32_t low, high;\n"
+     "  asm volatile(\"rdtsc\" : \"=a\"(low), \"=d\"(high));\n  return (uint64_t)high << 32 | low;\n}\n"
+     "struct Clock { uint64_t at() { asm(\"nop\"); return now(); } };\n"
+     "__global__ void k(int* a) { a[0] = 1; }\nint main() { PAUSE(); return Clock().at() == 0; }\n"),
+    ("kernels that enable_if chooses", "#include <type_traits>\ntemplate <class T>\n"
+     "__global__ typename std::enable_if<std::is_same<T, int>::value || sizeof(T) == 1>::type k(T* x) { *x = 1; }\n"
+     "template <class T>\n__global__ std::enable_if_t<std::is_same<T, float>::value, void> k(T* x) { *x = 2; }\n"
+     "int main() { k<int><<<1, 1>>>(nullptr); k<float><<<1, 1>>>(nullptr); }\n"),
 ]
 
 # What needs a GPU, or NVIDIA's toolkit; nvcc takes it.
@@ -283,18 +324,25 @@ class Strict(unittest.TestCase):
 
     def test_branches_by_architecture_are_told(self) -> None:
         text = "__host__ __device__ int f() {\n%s\n  return 1;\n#endif\n  return 2;\n}\n__global__ void k() { f(); }\n"
-        for line in ("#ifdef __CUDA_ARCH__", "#if !defined(__CUDA_ARCH__)", "# ifndef __CUDA_ARCH__"):
+        for line in ("#ifdef __CUDA_ARCH__", "#if !defined(__CUDA_ARCH__)", "# ifndef __CUDA_ARCH__",
+                     "#if __CUDA_ARCH__ >= 800", "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700",
+                     "#if X\n#elif __CUDA_ARCH__ > 350"):
             code, said = self.rewrite(text % line)
-            self.assertEqual((0, True), (code, said.startswith("a.cu:2:1: warning: __CUDA_ARCH__ is never defined")))
-        for line in ("#ifdef SIMT", "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900"):
+            self.assertEqual(0, code)
+            self.assertRegex(said, r"^a.cu:[23]:1: warning: __CUDA_ARCH__ is never defined")
+        for line in ("#ifdef SIMT", "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900",
+                     "#ifdef SIMT\n#elif __CUDA_ARCH__ >= 800", "#if __CUDA_ARCH__ > 900"):
             self.assertEqual((0, ""), self.rewrite(text % line))
+        outside = "#if %s\n__device__ int f() { return 1; }\n#else\n__device__ int f() { return 2; }\n#endif\n"
+        self.assertIn("a.cu:1:1: warning", self.rewrite(outside % "__CUDA_ARCH__ >= 800")[1])
+        self.assertEqual((0, ""), self.rewrite(outside % "defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800"))
 
     @unittest.skipUnless(find_nvcc(), "no nvcc")
     def test_nvcc_agrees(self) -> None:
         cases = [(name, source, "-cuda", False) for name, source, _ in REFUSED]
         cases += [("static shared memory", TOO_MUCH[0], "-cubin", False)]
         cases += [(name, source, "-cuda", True) for name, source in ACCEPTED]
-        self.assertLessEqual(len(cases), 50)  # each takes a second
+        self.assertLessEqual(len(cases), 60)  # each takes a second
 
         def verdict(case: Tuple[str, str, str, bool]) -> Tuple[str, bool, bool, str]:
             name, source, how, wanted = case
