@@ -277,11 +277,11 @@ void note_idle(const std::uint64_t* barrier) {
     if (other.state != Thread::done && other.runnable() && other.tested_at != now) return;
   }
   const State state = load(barrier);
-  report_deadlock(gang, "; the barrier initialised at " +
-                            source_line(records[barrier].site).text() + " waits for " +
-                            std::to_string(state.expected) + " arrivals in each phase; this one lacks " +
-                            std::to_string(state.pending) + ", and " + std::to_string(state.bytes) +
-                            " bytes of copies");
+  report_deadlock(gang,
+                  "; the barrier initialised at " + source_line(records[barrier].site).text() +
+                      " waits for " + std::to_string(state.expected) +
+                      " arrivals in each phase; this one lacks " + std::to_string(state.pending) +
+                      ", and " + std::to_string(state.bytes) + " bytes of copies");
   abandon(*gang.grid, error_timeout);
 }
 

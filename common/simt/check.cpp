@@ -305,7 +305,8 @@ bool read_by_two_blocks(const Cell& cell, const Grid& grid) {
          before(cell.write) && before(cell.strong_write[0]) && before(cell.strong_write[1]);
 }
 
-/// What other warps of the block read of the word by volatile loads that nothing orders before this volatile store.
+/// What other warps of the block read of the word by volatile loads that nothing orders before this
+/// volatile store.
 void note_early_loads(Thread& thread, std::uintptr_t address, const Cell& cell, ProgramCounter pc) {
   for (const Record& read : cell.read) {
     ProgramCounter ignored = 0;
@@ -447,7 +448,8 @@ bool is_partly_written(std::uintptr_t address, std::size_t bytes) {
   return false;
 }
 
-/// Are these bytes of the word padding of a structure that is read whole, or another member of a union?
+/// Are these bytes of the word padding of a structure that is read whole, or another member of a
+/// union?
 bool is_padding(std::uintptr_t word, std::uintptr_t start, std::size_t bytes, unsigned which) {
   if (may_be_union(bytes) && is_partly_written(start, bytes)) return true;
   for (unsigned k = 0; k < 4; ++k) {

@@ -83,7 +83,8 @@ void bad_address(const Thread& thread, const char* finding, std::uintptr_t addre
     place = std::to_string(below) + " byte(s) before the block's shared memory: an index below 0";
   }
   if (place.empty()) place = around;
-  if (place == around && (address - ranges.heap < ranges.heap_bytes || std::strstr(around, "index") != nullptr)) {
+  if (place == around &&
+      (address - ranges.heap < ranges.heap_bytes || std::strstr(around, "index") != nullptr)) {
     place += from_arguments(thread.block->grid->body, address);
   }
   note_culprit(finding, address, bytes, kind);
@@ -128,9 +129,9 @@ void check_host_access(std::uintptr_t address, std::size_t bytes, Access kind, P
     const bool written = written_since(address, first.serial);
     if (!written && (kind == Access::load || !read_since(address, first.serial))) return;
     find("order", "the host",
-         std::string(does(kind)) + " at " + source_line(pc).text() + " memory that " + first.kernel +
-             ", launched at " + source_line(first.caller).text() + ", or a later kernel " +
-             (written ? "has written" : "reads") +
+         std::string(does(kind)) + " at " + source_line(pc).text() + " memory that " +
+             first.kernel + ", launched at " + source_line(first.caller).text() +
+             ", or a later kernel " + (written ? "has written" : "reads") +
              "; nobody has waited for it: cudaDeviceSynchronize() before",
          pc, 0);
     return;

@@ -1,5 +1,6 @@
-// Volatile loads that came too early. Volatile accesses of two warps may race, for flags are passed so: whoever waits for
-// one looks again. A thread that looked once, before the other warp wrote, has worked with an old value.
+// Volatile loads that came too early. Volatile accesses of two warps may race, for flags are passed
+// so: whoever waits for one looks again. A thread that looked once, before the other warp wrote,
+// has worked with an old value.
 #include <algorithm>
 #include <cstring>
 
@@ -52,9 +53,9 @@ void report_early_loads(Block& block) {
     if (polled || value_of(e.word) == e.value) continue;
     const Grid& grid = *block.grid;
     find("order", *block.grid,
-         place_of(block, e.word) + ": " + name_of(grid, block.serial, e.rank) +
-             " read it at " + source_line(e.loaded_at).text() + " before " +
-             name_of(grid, block.serial, e.writer) + " wrote it at " + source_line(e.pc).text() +
+         place_of(block, e.word) + ": " + name_of(grid, block.serial, e.rank) + " read it at " +
+             source_line(e.loaded_at).text() + " before " + name_of(grid, block.serial, e.writer) +
+             " wrote it at " + source_line(e.pc).text() +
              ", and never looked again: volatile makes nobody wait; __syncthreads() between them",
          e.loaded_at, e.pc);
   }

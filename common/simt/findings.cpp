@@ -20,7 +20,7 @@ bool findings_expected = false;
 std::mutex mutex;
 std::vector<Finding> findings;
 std::uint64_t findings_made = 0, about_order = 0;
-constexpr unsigned enough = 8;               // of one kind in one kernel are shown
+constexpr unsigned enough = 8;             // of one kind in one kernel are shown
 std::map<std::string, unsigned> found_in;  // "race|kernel"
 std::set<std::tuple<std::string, ProgramCounter, ProgramCounter>> known;
 std::set<std::tuple<std::string, std::string, std::string>> known_lines;
@@ -30,8 +30,8 @@ void end_with_66() {
   for (const auto& [name, count] : found_in) {
     if (count <= enough) continue;
     const std::size_t bar = name.find('|');
-    std::fprintf(stderr, "simt: and %u more of the kind %s in %s: mend these first\n", count - enough,
-                 name.substr(0, bar).c_str(), name.substr(bar + 1).c_str());
+    std::fprintf(stderr, "simt: and %u more of the kind %s in %s: mend these first\n",
+                 count - enough, name.substr(0, bar).c_str(), name.substr(bar + 1).c_str());
   }
   if (about_order > 0) {
     std::fprintf(stderr,
@@ -91,7 +91,8 @@ void keep(const char* kind, const std::string& kernel, const Grid* grid, const s
   const std::string name = std::string(kind) + "|" + kernel;
   if (first != 0) {
     if (!known.insert({name, first, second}).second) return;
-    std::string one = source_line(first).text(), other = second == 0 ? "" : source_line(second).text();
+    std::string one = source_line(first).text(),
+                other = second == 0 ? "" : source_line(second).text();
     if (other < one) one.swap(other);
     if (!known_lines.insert({name, one, other}).second) return;
   }

@@ -368,7 +368,8 @@ void copy_written_state(void* to, const void* from, std::size_t bytes) {
   const auto a = reinterpret_cast<std::uintptr_t>(to), b = reinterpret_cast<std::uintptr_t>(from);
   std::size_t word = 0, source = 0;
   if (!word_of(a, &word)) return;
-  if (!word_of(b, &source)) return mark_written(to, bytes);  // memory of the host that was registered
+  if (!word_of(b, &source))
+    return mark_written(to, bytes);          // memory of the host that was registered
   for (std::size_t k = 0; k < bytes; ++k) {  // byte by byte: the two may be aligned differently
     word_of(a + k, &word);
     word_of(b + k, &source);

@@ -109,7 +109,8 @@ struct Suspect {
   ProgramCounter before, pc;
 };
 
-/// A volatile load of one warp, and a volatile store of another warp of its block that came after it by luck.
+/// A volatile load of one warp, and a volatile store of another warp of its block that came after
+/// it by luck.
 struct EarlyLoad {
   std::uintptr_t word;
   std::uint32_t value;  ///< that the load found
@@ -139,7 +140,8 @@ void settle_acquire(Thread& thread);
 void release_fenced(Thread& thread, const volatile void* address);
 void note_early_load(Thread& writer, std::uintptr_t word, unsigned rank, ProgramCounter loaded_at,
                      ProgramCounter pc);
-/// A volatile load: it is later than the stores so far, and the second of the same address makes its place a poll.
+/// A volatile load: it is later than the stores so far, and the second of the same address makes
+/// its place a poll.
 void look_again(Thread& thread, std::uintptr_t word, ProgramCounter pc);
 void report_early_loads(Block& block);  ///< at its end
 /// At the start of a block.

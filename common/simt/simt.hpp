@@ -344,7 +344,8 @@ void know_type() {
 #endif
   know_type(sizeof(T), alignof(T));
 }
-/// A union, or a structure that has one: of what is copied whole, one member alone may have been written.
+/// A union, or a structure that has one: of what is copied whole, one member alone may have been
+/// written.
 void know_union(std::size_t bytes);
 template <class T>
 void know_union() {

@@ -157,7 +157,8 @@ TEST_F(Async, barrier_that_waits_for_one_more) {
   Array<int> out(32);
   too_few_arrive<<<1, 32>>>(out.get());
   EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
-  expect_finding("deadlock", "too_few_arrive", {at("too few arrive"), "waits for 33 arrivals"});  // at once, no time limit
+  expect_finding("deadlock", "too_few_arrive",
+                 {at("too few arrive"), "waits for 33 arrivals"});  // at once, no time limit
 }
 
 /// One thread initialises; without a barrier, others use what may not be there yet.

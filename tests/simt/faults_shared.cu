@@ -313,7 +313,8 @@ TEST_F(SharedRace, volatile_tree_with_barriers_is_right) {
   EXPECT_EQ(out.first(), 256);
 }
 
-/// One warp makes, another takes, over two places: both look at how far the other is, and look again.
+/// One warp makes, another takes, over two places: both look at how far the other is, and look
+/// again.
 __global__ void two_places(int* out) {
   __shared__ int place[2];
   __shared__ volatile int made, taken;
