@@ -298,6 +298,12 @@ TEST(Program, SkippedAndUnwrittenVersions) {
   EXPECT_EQ(unwritten.code, 1) << unwritten.all();
   EXPECT_TRUE(has(line_of(unwritten.out, "04_starter"), "FAILED")) << unwritten.out;
   EXPECT_TRUE(has(unwritten.out, "not written yet")) << unwritten.out;
+
+  versions.push_back(copy_but("05_short", 1));
+  const Ran wrong = run({"--check", "--json", path}, chapter);
+  EXPECT_EQ(wrong.code, 1) << wrong.all();
+  EXPECT_TRUE(has(row_of(read(path), "05_short"), "\"skipped\": \"1 of ")) << read(path);
+  std::remove(path.c_str());
 }
 
 TEST(Program, OtherSeedsAreOtherInputs) {

@@ -36,6 +36,12 @@ bool has(const std::string& text, const std::string& part) {
 
 // Statistics
 
+TEST(Statistics, OfOneLaunch) {
+  EXPECT_DOUBLE_EQ(course::of_one_launch(6e-3, 3, 0), 2e-3);
+  EXPECT_DOUBLE_EQ(course::of_one_launch(6e-3, 3, 5e-4), 1.5e-3) << "taken off each launch";
+  EXPECT_DOUBLE_EQ(course::of_one_launch(6e-3, 3, 3e-3), 1e-9) << "less than no time";
+}
+
 TEST(Statistics, OddCountInAnyOrder) {
   const course::Statistics s = course::statistics({9, 1, 5, 3, 7});
   EXPECT_EQ(s.count, 5u);

@@ -7,6 +7,7 @@
 
 #include "correct/verify.hpp"
 #include "device/cuda_check.hpp"
+#include "measure/statistics.hpp"
 
 namespace course {
 namespace {
@@ -17,10 +18,6 @@ constexpr int l2_times = 3;
 constexpr int max_sets = 2048;
 /// Launches in one sample without a graph; the launch queue holds about 1000.
 constexpr int max_plain = 400;
-
-/// A launcher that launches nothing would take less than no time once the kernel before is taken
-/// off.
-constexpr double shortest_s = 1e-9;
 
 constexpr std::int64_t page = 2 << 20;  // of the GPU's memory
 
@@ -320,7 +317,7 @@ double Row::batch() {
   // that waits saves up power.
   const double seconds =
       batches_ > 1 ? bench_.time_from_host(enqueue_all) : bench_.time_queued(&hold_s_, enqueue_all);
-  return std::max(seconds / launches_ / batches_ - behind_s_, shortest_s);
+  return of_one_launch(seconds, launches_ * batches_, behind_s_);
 }
 
 void Row::prepare(const Plan& plan) {

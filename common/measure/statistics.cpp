@@ -33,4 +33,9 @@ Statistics statistics(std::vector<double> samples) {
   return s;
 }
 
+double of_one_launch(double sample_s, int launches, double before_s) {
+  constexpr double shortest_s = 1e-9;
+  return std::max(sample_s / launches - before_s, shortest_s);
+}
+
 }  // namespace course

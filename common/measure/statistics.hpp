@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Order statistics of a list of times.
+/// Times of one launch, and order statistics of a list of them.
 
 #include <cstddef>
 #include <vector>
@@ -17,5 +17,10 @@ struct Statistics {
 };
 
 Statistics statistics(std::vector<double> samples);
+
+/// Seconds of one of `launches` launches that took `sample_s` together; before each ran a kernel of
+/// `before_s`, which does not count. At least a nanosecond: who launches nothing would take less
+/// than no time.
+double of_one_launch(double sample_s, int launches, double before_s);
 
 }  // namespace course

@@ -397,7 +397,7 @@ class File:
         elif text.startswith("{"):
             if "<" not in kernel and any(f.template for f in found):
                 raise self.problem("a launch of a template does not tell the type of {...}; write it before {", a)
-            self.edit(a, a, f"std::tuple_element_t<{k}, std::remove_pointer_t<decltype(simt::parameters_of({kernel}))>>")
+            self.edit(a, a, f"std::remove_pointer_t<decltype(simt::parameter_of<{k}>({kernel}))>")
 
     def expanded(self) -> str:
         """The source with macros for <<< >>> (#define ON(b, t) <<<b, t>>>) written out where they are used."""

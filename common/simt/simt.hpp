@@ -108,6 +108,15 @@ template <class... P>
 Signature<P...> signature_of(void (*kernel)(P...)) {
   return {reinterpret_cast<const void*>(kernel)};
 }
+/// The type of a kernel's parameter number k, as a pointer to it.
+template <std::size_t k, class P, class... Rest>
+struct Nth : Nth<k - 1, Rest...> {};
+template <class P, class... Rest>
+struct Nth<0, P, Rest...> {
+  using type = P;
+};
+template <std::size_t k, class... P>
+typename Nth<k, P...>::type* parameter_of(void (*)(P...));
 template <class Tag, class F>
 auto signature(Tag, F* kernel) -> decltype(signature_of(kernel)) {
   return signature_of(kernel);

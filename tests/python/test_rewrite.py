@@ -387,7 +387,7 @@ class Launches(Rewriter):
         one = "dim3(1), dim3(1), 0, nullptr"
         kernel = "__global__ void k(int* p, int n, A a, const float* __restrict__ f);\n"
         self.check(kernel + "void g() { k<<<1, 1>>>(0, 0, {1, 2}, 0); }", kernel + "void g() { " + call(
-            "k", one, "nullptr, 0, std::tuple_element_t<2, std::remove_pointer_t<decltype(simt::parameters_of(k))>>{1, 2}, "
+            "k", one, "nullptr, 0, std::remove_pointer_t<decltype(simt::parameter_of<2>(k))>{1, 2}, "
             "nullptr") + "; }")
         self.refused("template <class T> __global__ void k(T a);\nvoid g() { k<<<1, 1>>>({1, 2}); }",
                      "a launch of a template does not tell the type of {...}; write it before {: a.cu:2")

@@ -31,6 +31,23 @@ TEST_F(Groups, block) {
   expect_clean();
 }
 
+/// The lanes that met, also where their number is no power of two.
+__global__ void sum_of_the_first(int n, int* out) {
+  if (static_cast<int>(threadIdx.x) >= n) return;
+  const auto met = cg::coalesced_threads();
+  const int sum = cg::reduce(met, static_cast<int>(threadIdx.x) + 1, cg::plus<int>());
+  out[threadIdx.x] = sum;
+}
+TEST_F(Groups, reductions_of_any_number_of_lanes) {
+  for (const int n : {1, 2, 3, 5, 6, 7, 12, 19, 31, 32}) {
+    Array<int> out(32, 0);
+    sum_of_the_first<<<1, 32>>>(n, out.get());
+    const std::vector<int> sums = out.host();
+    for (int k = 0; k < n; ++k) EXPECT_EQ(sums[k], n * (n + 1) / 2) << n << " lanes, lane " << k;
+  }
+  expect_clean();
+}
+
 template <int size>
 __global__ void tiles(const int* in, int* out) {
   const auto block = cg::this_thread_block();

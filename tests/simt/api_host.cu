@@ -64,6 +64,13 @@ TEST_F(Memory, rows_with_a_pitch) {
   EXPECT_EQ(cudaMemcpy2D(out.data(), 20, d, pitch, 30, 5, cudaMemcpyDeviceToHost),
             cudaErrorInvalidPitchValue)
       << "rows are wider than their pitch";
+  in.resize(std::size_t(6) * 300);
+  EXPECT_EQ(cudaMemcpy2D(in.data(), 300, d, pitch, 30, 6, cudaMemcpyDeviceToHost),
+            cudaErrorInvalidValue)
+      << "the last row lies behind the source";
+  EXPECT_EQ(cudaMemcpy2D(d, pitch, in.data(), 300, 30, 6, cudaMemcpyHostToDevice),
+            cudaErrorInvalidValue)
+      << "the last row lies behind the target";
   cudaGetLastError();
   cudaFree(d);
 }

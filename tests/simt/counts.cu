@@ -640,6 +640,29 @@ TEST_F(Counts, shared_sizes) {
   expect_line(shared_size<float4>(2), 1, 32, 8);
 }
 
+/// Lanes that agree in pairs, beside each other or two apart, need half as many groups.
+__global__ void pairs_of_doubles(double* out) {
+  __shared__ double s[32];
+  const int t = threadIdx.x;
+  s[t] = t;
+  __syncwarp();
+  const double beside = s[t & ~1];      // HERE beside
+  const double two_apart = s[t & ~2];   // HERE two apart
+  const double four_apart = s[t & ~4];  // HERE four apart
+  out[t] = beside + two_apart + four_apart;
+}
+TEST_F(Counts, pairs_of_doubles) {
+  Array<double> out(32);
+  pairs_of_doubles<<<1, 32>>>(out.get());
+  take();
+  const auto load = [&](const char* where) {
+    return line("pairs_of_doubles", where, "load", Space::shared);
+  };
+  expect_line(load("beside"), 1, 32, 1);
+  expect_line(load("two apart"), 1, 32, 1);
+  expect_line(load("four apart"), 1, 32, 2);
+}
+
 template <int pad>
 __global__ void tile(const float* in, float* out) {
   __shared__ float s[32][32 + pad];

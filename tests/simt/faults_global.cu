@@ -323,6 +323,14 @@ TEST_F(GlobalBounds, between_two_allocations) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   expect_finding("bounds", "read_at", {at("read at")});
 }
+/// Behind an array lies a gap, also where its size is a multiple of what allocations are aligned
+/// to.
+TEST_F(GlobalBounds, one_past_an_array_of_whole_lines) {
+  Array<float> one(64, 1.0f), two(64, 1.0f), out(1);
+  read_at<<<1, 1>>>(std::min(one.get(), two.get()), 64, out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  expect_finding("bounds", "read_at", {at("read at")});
+}
 /// Behind one array lies the next: the nearest allocation is not the one that was meant.
 TEST_F(GlobalBounds, far_behind_the_end_of_an_argument) {
   Array<float> one(1, 1.0f), two(1, 1.0f);
