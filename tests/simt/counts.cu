@@ -646,9 +646,9 @@ __global__ void pairs_of_doubles(double* out) {
   const int t = threadIdx.x;
   s[t] = t;
   __syncwarp();
-  const double beside = s[t & ~1];      // HERE beside
-  const double two_apart = s[t & ~2];   // HERE two apart
-  const double four_apart = s[t & ~4];  // HERE four apart
+  const double beside = s[t / 2];                  // HERE beside
+  const double two_apart = s[t % 2 + t / 4 * 2];   // HERE two apart
+  const double four_apart = s[t % 4 + t / 8 * 4];  // HERE four apart
   out[t] = beside + two_apart + four_apart;
 }
 TEST_F(Counts, pairs_of_doubles) {
