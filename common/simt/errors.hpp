@@ -34,6 +34,9 @@ std::size_t number_from(const char* variable, std::size_t least, std::size_t mos
 
 /// Dynamic shared memory that cudaFuncSetAttribute allowed for the kernel of this name.
 std::size_t shared_allowed(const char* kernel);
+/// What was set for the kernel's address (cudaFuncSetAttribute) holds under the launch's name from
+/// now on.
+void use_settings(const Launch& launch);
 
 /// Shared memory, dynamic and not, that a block of this kernel may have.
 std::size_t shared_in_all(const char* kernel);

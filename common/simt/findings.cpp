@@ -84,21 +84,24 @@ void find_at_exit(const std::string& text) {
 
 namespace {
 
+/// Two lines that meet in either order are said once.
+bool is_new_pair(const std::string& name, ProgramCounter first, ProgramCounter second) {
+  if (first == 0) return true;
+  std::string one = source_line(first).text(),
+              other = second == 0 ? "" : source_line(second).text();
+  if (other < one) one.swap(other);
+  return known_lines.insert({name, one, other}).second;
+}
+
 void keep(const char* kind, const std::string& kernel, const Grid* grid, const std::string& text,
           ProgramCounter first, ProgramCounter second) {
   const Unobserved unobserved;
   const std::lock_guard<std::mutex> lock(mutex);
   const std::string name = std::string(kind) + "|" + kernel;
-  if (first != 0) {
-    if (!known.insert({name, first, second}).second) return;
-    std::string one = source_line(first).text(),
-                other = second == 0 ? "" : source_line(second).text();
-    if (other < one) one.swap(other);
-    if (!known_lines.insert({name, one, other}).second) return;
-  }
+  if (first != 0 && !known.insert({name, first, second}).second) return;
   findings.push_back({kind, kernel, kernel + ", " + text});
   if (tracing && grid != nullptr) trace_finding(kind, *grid, text, first, second);
-  if (findings_expected) return;
+  if (findings_expected || !is_new_pair(name, first, second)) return;
   ++(strict_wanted || !is_about_order(kind) ? findings_made : about_order);
   if (++found_in[name] > enough) return;
   std::fprintf(stderr, "simt: %s: %s\n", kind, findings.back().text.c_str());

@@ -238,6 +238,7 @@ Refusal refusal(const Launch& l) {
   if (l.grid.x > 0x7FFFFFFF || l.grid.y > 65535 || l.grid.z > 65535) {
     return bad("more than 65535 blocks in y or z");
   }
+  use_settings(l);
   const std::size_t allowed = shared_allowed(l.kernel);
   if (l.shared_bytes > allowed) {
     return {error_invalid_value,

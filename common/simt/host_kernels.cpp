@@ -93,17 +93,16 @@ std::size_t shared_in_all(const char* kernel) {
 
 // ---- Behind the templates of cuda_runtime_api.h ----
 
-void use_settings(const void* kernel, const char* name) {
-  if (!any_set) return;
-  const std::string plain = plain_name(name);
+void use_settings(const Launch& launch) {
+  if (!any_set || launch.function == nullptr) return;
+  const std::string plain = plain_name(launch.kernel);
   const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = by_address.find(kernel);
+  const auto found = by_address.find(launch.function);
   if (found != by_address.end()) {
     kernels[plain] = found->second;
-  } else if (Dl_info info;
-             dladdr(kernel, &info) != 0) {  // else it is `this`, whose member is meant
+  } else if (Dl_info info; dladdr(launch.function, &info) != 0) {
     kernels[plain] = {};
-  }
+  }  // else it is `this`, whose member is meant
 }
 
 cudaError_t set_kernel_attribute(const void* kernel, const char* name, cudaFuncAttribute attribute,
@@ -160,6 +159,7 @@ cudaError_t largest_block(int* blocks, int* threads, std::size_t (*shared_bytes)
   return end(cudaSuccess);
 }
 cudaError_t prepare_launch(Launch* launch, const cudaLaunchAttribute* attributes, unsigned count) {
+  use_settings(*launch);
   for (unsigned k = 0; k < count; ++k) {
     const cudaLaunchAttributeValue& value = attributes[k].val;
     if (attributes[k].id == cudaLaunchAttributeCooperative) {

@@ -40,6 +40,7 @@ struct Launch {
   bool cooperative = false;      ///< all blocks are alive at once; grid_barrier() works
   const void* caller = nullptr;  ///< return address into the function that launches
   unsigned most_threads = 0;     ///< of a block, by the kernel's __launch_bounds__; 0: it has none
+  const void* function = nullptr;  ///< the kernel, if that is known
 };
 inline Launch bounded(unsigned most_threads, Launch launch) {
   launch.most_threads = most_threads;
@@ -155,10 +156,6 @@ const void* address_of([[maybe_unused]] const F& f, [[maybe_unused]] const Of& o
   }
   return address;
 }
-/// What was set for the kernel at this address (cudaFuncSetAttribute) holds for the next launch of
-/// this name.
-void use_settings(const void* kernel, const char* name);
-
 /// An argument for a parameter that is a reference. The kernel gets the host's variable, as with
 /// nvcc, and may not use it.
 template <class T>
@@ -194,7 +191,7 @@ __attribute__((noinline)) void launch(Launch launch, F f, Of of, A... arguments)
   static_assert(Given::count == sizeof...(A),
                 "this launch gives another number of arguments than its kernel takes");
   if constexpr (Given::count == sizeof...(A)) {
-    if (const void* kernel = address_of(f, of)) use_settings(kernel, launch.kernel);
+    launch.function = address_of(f, of);
     using Arguments = typename Given::type;
     using Call = std::pair<F, Arguments>;
     auto* call = new Call(std::move(f), Arguments(std::move(arguments)...));

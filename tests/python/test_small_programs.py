@@ -43,10 +43,10 @@ PROGRAMS = [
     Program("own names that <algorithm> and others have, too", r"""#include <iostream>
         using namespace std;
         __device__ int count = 0;
-        __constant__ int tie = 3;
+        __constant__ int limit = 3;
         template <class T> __device__ T clamp(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
         template <class T> __global__ void transform(T* x) { x[threadIdx.x] = clamp(x[threadIdx.x], T(2), T(5)); }
-        __global__ void apply(int* x) { if (x[threadIdx.x] > tie) atomicAdd(&count, 1); }
+        __global__ void apply(int* x) { if (x[threadIdx.x] > limit) atomicAdd(&count, 1); }
         int main() {
           int h[] = {0, 1, 2, 3, 4, 5, 6, 7}, *d, found = 0;
           cudaMalloc(&d, sizeof h);

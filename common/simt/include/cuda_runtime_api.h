@@ -222,7 +222,7 @@ cudaError_t launch_kernel(Kernel<void(A...)> kernel, dim3 grid, dim3 block, void
                           std::size_t shared_bytes, cudaStream_t stream,
                           const cudaLaunchAttribute* attributes, unsigned count) {
   Launch how{grid, block, shared_bytes, stream, kernel.name};
-  use_settings(kernel.address(), kernel.name);
+  how.function = kernel.address();
   if (const cudaError_t error = prepare_launch(&how, attributes, count)) return error;
   return error_of_launch(
       [&] { launch_pointers(how, kernel.function, arguments, std::index_sequence_for<A...>()); });
@@ -381,7 +381,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, simt::Kernel<F> kernel
                                            const cudaLaunchConfig_t* config) {
   simt::Launch how{config->gridDim, config->blockDim, config->dynamicSmemBytes, nullptr,
                    kernel.name};
-  simt::use_settings(kernel.address(), kernel.name);
+  how.function = kernel.address();
   if (const cudaError_t error = simt::prepare_launch(&how, config->attrs, config->numAttrs)) {
     return error;
   }
