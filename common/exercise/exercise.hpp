@@ -68,8 +68,9 @@ int passed(Report& report);
 int not_yet(Report& report, const std::string& why);
 int judge_speed(const Exercise& exercise, const Options& options, const Device& device,
                 Report& report);
-void vary_schedule(bool late);  ///< of the launches that are checked next: do copies land late?
-/// Is this problem so large that nobody would wait for a second check with other values?
+void vary_schedule(Input input);  ///< of the launches that are checked next
+/// After a check with one kind of values: is this problem so large that nobody would wait for
+/// another, with the same schedule?
 bool once_is_enough(const Problem& problem);
 Result row_of(const Exercise& exercise, const Version& version, const Problem& problem);
 

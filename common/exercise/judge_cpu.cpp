@@ -108,8 +108,10 @@ std::string judge_by_counts(const Exercise& exercise, const Options& options, Re
 
 }  // namespace
 
-void vary_schedule(bool late) { simt::set_late_orders(late); }
-bool once_is_enough(const Problem& problem) { return problem.bytes() > 1 << 18; }
+void vary_schedule(Input input) { simt::set_late_orders(input == Input::random); }
+bool once_is_enough(const Problem& problem) {
+  return problem.bytes() > 1 << 18 && !simt::late_orders_matter();
+}
 
 int judge_speed(const Exercise& exercise, const Options& options, const Device&, Report& report) {
   const bool counted = simt::instrumented();

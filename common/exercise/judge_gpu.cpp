@@ -93,7 +93,7 @@ std::string too_slow(const Exercise& exercise, bool hopper, double ratio) {
 
 }  // namespace
 
-void vary_schedule(bool) {}  // it does so itself
+void vary_schedule(Input) {}  // it does so itself
 bool once_is_enough(const Problem&) { return false; }
 
 int judge_speed(const Exercise& exercise, const Options& options, const Device& device,

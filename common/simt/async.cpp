@@ -41,6 +41,7 @@ struct Copy {
 };
 
 bool late_orders = false;
+std::atomic<bool> any_orders{false};
 std::atomic<std::uint64_t> engine_read{0}, engine_written{0}, engine_read_most{0};
 
 void count_read(Block& block, std::uint64_t bytes) {
@@ -375,6 +376,7 @@ void check_leaving_barriers(const Thread& thread) {
 }
 
 void set_late_orders(bool late) { late_orders = late; }
+bool late_orders_matter() { return any_orders; }
 EngineBytes take_engine_bytes() {
   return {engine_read.exchange(0), engine_written.exchange(0), engine_read_most.exchange(0)};
 }
@@ -429,8 +431,9 @@ std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count, std::int64
   if (load(barrier).parity != state_of(old).parity && record != nullptr) {
     for (Copy& copy : record->copies) copy.ready = copy.ready || !copy.counted;
   }
-  if (bytes > 0 && late_orders && record != nullptr) {
-    for (int turns = 0; turns < 3; ++turns) step_aside(*current_thread);
+  if (bytes > 0 && record != nullptr) {
+    any_orders = true;
+    for (int turns = 0; late_orders && turns < 3; ++turns) step_aside(*current_thread);
   }
   return old;
 }

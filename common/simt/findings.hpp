@@ -95,6 +95,7 @@ std::string order();         ///< "forward", "reverse" or "random:SEED", as SIMT
 /// From now on, who has told a barrier how many bytes it ordered is late for what it does next:
 /// other threads come first. Off at the start.
 void set_late_orders(bool late);
+bool late_orders_matter();  ///< has anybody told a barrier so, since the program began?
 /// What the traces that SIMT_TRACE asks for are called from now on: "05_shared_tile 2^20".
 void label_trace(const std::string& label);
 
