@@ -377,16 +377,6 @@ class Pages(Folder):
         self.assertIn("chapters/01_add/more.md:1: needs 'warp', which no lesson teaches", out)
         self.assertIn("chapters/01_add/more.md:1: needs 'fence', which is taught later", out)
 
-    def test_a_main_line_of_five_thousand_words(self):
-        self.page("word " * 5000)
-        self.page("word " * 6000, "chapters/01_add/more.md")
-        self.assertEqual(self.run_lessons("--check")[0], 0)
-        self.page("word " * 5001)
-        code, out = self.run_lessons("--check")
-        self.assertEqual(code, 1)
-        self.assertIn("chapters/01_add/README.md: 5001 words; the main line of a lesson has at "
-                      "most 5000, the rest goes to more.md", out)
-
     def test_the_table_of_chapters(self):
         self.page("# 01 Add: two arrays\n")
         self.page("# 02 Next: not recorded\n", "chapters/02_next/README.md")

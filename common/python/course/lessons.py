@@ -89,8 +89,6 @@ What an act teaches and needs
     <!-- teaches: grid, block -->  <!-- needs: pointer -->
   Through chapters/*/README.md in order, a need must be taught further up or in an earlier chapter.
   What a chapter's more.md needs is taught in the lessons up to that chapter, or in more.md itself.
-
-The main line of a lesson, chapters/*/README.md, has at most 5000 words; the rest goes to more.md.
 """
 from __future__ import annotations
 
@@ -104,8 +102,6 @@ from .blocks import older_code, rewrite
 from .draw import drawn, embedded, tracing
 from .pages import UNRECORDED, LessonError, Page
 from .results import ResultError
-
-MOST_WORDS = 5000  # of a lesson's main line
 
 
 # What is taught before what
@@ -133,14 +129,10 @@ def check_order(pages: Sequence[Page]) -> List[str]:
 
 
 def check_lessons(root: Path) -> List[str]:
-    """What is wrong with the order of the lessons, or with the length of one."""
+    """What is wrong with the order of the lessons."""
     lessons = [Page(path, root) for path in sorted(root.glob("chapters/[0-9]*/README.md"))]
     errors = check_order(lessons)
     for number, lesson in enumerate(lessons, 1):
-        words = len(lesson.text.split())
-        if words > MOST_WORDS:
-            errors.append(f"{lesson.name}: {words} words; the main line of a lesson has at most "
-                          f"{MOST_WORDS}, the rest goes to more.md")
         path = lesson.path.with_name("more.md")
         if path.exists():
             more = Page(path, root)
