@@ -3,8 +3,8 @@
 /// The engine of the CPU backend, as rewritten CUDA code and the API headers in include/ see it.
 /// Every CUDA thread is a fiber or runs to its end on one; blocks are spread over OS threads.
 ///
-/// No <algorithm>, <functional> or <tuple> in what a .cu file sees: nvcc brings none of them, and
-/// a file with `using namespace std` and a function or variable `count` is right there.
+/// Nothing of the headers algorithm, functional or tuple in what a .cu file sees: nvcc brings none,
+/// and a file with `using namespace std` and a function or variable `count` is right there.
 
 #include <cstddef>
 #include <cstdint>
@@ -111,13 +111,15 @@ Signature<P...> signature_of(void (*kernel)(P...)) {
 }
 /// The type of a kernel's parameter number k, as a pointer to it.
 template <std::size_t k, class P, class... Rest>
-struct Nth : Nth<k - 1, Rest...> {};
-template <class P, class... Rest>
-struct Nth<0, P, Rest...> {
-  using type = P;
-};
+auto pointer_to_nth() {
+  if constexpr (k == 0) {
+    return static_cast<P*>(nullptr);
+  } else {
+    return pointer_to_nth<k - 1, Rest...>();
+  }
+}
 template <std::size_t k, class... P>
-typename Nth<k, P...>::type* parameter_of(void (*)(P...));
+auto parameter_of(void (*)(P...)) -> decltype(pointer_to_nth<k, P...>());
 template <class Tag, class F>
 auto signature(Tag, F* kernel) -> decltype(signature_of(kernel)) {
   return signature_of(kernel);
