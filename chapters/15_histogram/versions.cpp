@@ -1,0 +1,324 @@
+// The versions of this chapter and its studies: the one list behind tables, tests and plots.
+#include "chapter/rows.hpp"
+#include "histogram.hpp"
+
+using namespace course;
+
+using Words = Histogram<std::uint32_t>;
+using Bytes = Histogram<std::uint8_t>;
+COURSE_LAUNCHERS(Words, (histogram), global_atomics, shared_counters, vectors, windows, packed,
+                 aggregated);
+COURSE_LAUNCHERS(Bytes, (histogram), bytes, warp_copies, lane_copies);
+COURSE_TYPED_LAUNCHERS(Histogram, (histogram), limit);
+COURSE_TYPED_LAUNCHERS(HistogramIn, (histogram), cub_histogram);
+COURSE_LAUNCHERS(Words, (by_alone, by_private, by_global), limit);
+COURSE_LAUNCHERS(Words, (match_any, two_leaders, whole_warp), aggregation_study);
+COURSE_LAUNCHERS(HistogramBy, (histogram_by), shared_counters);
+COURSE_LAUNCHERS(Even, (even), ranges);
+COURSE_LAUNCHERS(EvenIn, (even), cub_histogram);
+COURSE_LAUNCHERS(ByLevels, (by_levels), ranges);
+COURSE_LAUNCHERS(ByLevelsIn, (by_levels), cub_histogram);
+COURSE_LAUNCHERS(Channels, (histogram), channels);
+COURSE_LAUNCHERS(ChannelsIn, (histogram_of_channels), cub_histogram);
+
+namespace {
+
+#ifdef SIMT
+constexpr bool all_is_checked = true;  // access by access
+#else
+constexpr bool all_is_checked = false;
+#endif
+
+constexpr std::int64_t most = UINT32_MAX;
+constexpr std::int64_t room = 58112, packed_room = 2 * room;  // counters in 227 KiB
+
+Size size_of(std::int64_t n, std::int64_t bins) { return Size{{{"n", n}, {"bins", bins}}}; }
+
+std::function<bool(const Size&)> up_to_bins(std::int64_t bins) {
+  return [bins](const Size& size) { return size["bins"] <= bins; };
+}
+
+Version few_bins(Version version, std::int64_t bins) {
+  version.takes = up_to_bins(bins);
+  return version;
+}
+
+/// All rows for samples of four bytes.
+std::vector<Version> words() {
+  Words* const best = limit::histogram;  // of three
+  HistogramIn<std::uint32_t>* const peer = cub_histogram::histogram;
+  const auto in_shared = [](const Version& version) {
+    return version.sharing(227 * 1024).up_to(most).aligned(16);
+  };
+  return {
+      row("01_global_atomics", "atomics in the L2 cache", global_atomics::histogram).up_to(most),
+      few_bins(row("02_shared_counters", "counters per block", shared_counters::histogram)
+                   .sharing(227 * 1024)
+                   .up_to(most),
+               room),
+      few_bins(in_shared(row("03_vectors", "16-byte loads", vectors::histogram)), room),
+      in_shared(row("07_windows", "windows of bins", windows::histogram)),
+      few_bins(in_shared(row("08_packed", "16 bits per counter", packed::histogram)), packed_room),
+      few_bins(in_shared(row("09_aggregated", "equal lanes added up", aggregated::histogram)),
+               packed_room),
+      in_shared(row("80_limit", "the way that costs least", best)),
+      row("90_cub", "DeviceHistogram", peer).peer("CUB").up_to(INT32_MAX),
+  };
+}
+
+std::vector<Size> word_sizes() {
+  std::vector<Size> sizes;
+  for (const std::int64_t bins : {0, 1, 2, 3, 255, 1000, 41601}) {
+    for (const std::int64_t n : {0, 1, 3, 4, 5, 33, 4095, 4099, 20483}) {
+      if (bins < 10000 || n == 3 || n == 20483) sizes.push_back(size_of(n, bins));
+    }
+  }
+  sizes.push_back(size_of(200003, 1));  // counters of 16 bits come to 2^15
+  sizes.push_back(size_of(9001, 116224));
+  sizes.push_back(size_of(9001, 116225));
+  if (!all_is_checked) {
+    for (const std::int64_t bins : {58112, 58113, 300001, 1000000}) {
+      sizes.push_back(size_of(1000003, bins));
+    }
+    sizes.push_back(size_of((1 << 25) + 3, 1));
+    sizes.push_back(size_of(1003, 1 << 24));
+  }
+  return sizes;
+}
+
+Study sequence() {
+  Study study{"sequence", "A histogram of 256 bins", Type::u32,
+              make_problem<HistogramProblem<std::uint32_t>>()};
+  study.versions = words();
+  study.sizes = {size_of(1 << 27, 256)};
+  study.cpu_sizes = {size_of(1 << 16, 256)};
+  study.test_sizes = word_sizes();
+  return study;
+}
+
+/// The same rows for samples of another kind, at 256, 2048 and 75,000 bins.
+Study spread(const char* name, const char* title, Spread of) {
+  Study study = sequence();
+  study.name = name;
+  study.title = title;
+  study.make = make_problem<HistogramProblem<std::uint32_t>>(of);
+  study.sizes = {size_of(1 << 27, 256), size_of(1 << 27, 2048), size_of(1 << 27, 75000)};
+  study.cpu_sizes = {size_of(1 << 14, 256)};
+  study.test_sizes = {size_of(99, 7), size_of(40003, 1000), size_of(20483, 75000)};
+  if (of == Spread::constant || of == Spread::runs) {
+    study.test_sizes.push_back(size_of(300007, 1000));  // counters of 16 bits are emptied
+  }
+  return study;
+}
+
+Study many() {
+  std::vector<Size> sizes;
+  for (const int bins : {2, 16, 256, 2048, 16384, 58112, 75000, 116224, 200000, 464896, 1 << 20}) {
+    sizes.push_back(size_of(1 << 27, bins));
+  }
+  Study study = at_sizes(sequence(), "bins", "Rate over the number of bins", "01,03,07,08,09,80,90",
+                         sizes, "bins", "bins");
+  study.cpu_sizes = {size_of(1 << 14, 256)};
+  return study;
+}
+
+Study over_n() {
+  std::vector<Size> sizes;
+  for (const int k : {10, 12, 14, 16, 18, 20, 22, 24, 26, 28}) {
+    sizes.push_back(size_of(std::int64_t{1} << k, 256));
+  }
+  Study study = at_sizes(sequence(), "size", "Rate over size, 256 bins", "01-03,80,90", sizes, "n",
+                         "samples");
+  study.cpu_sizes = {size_of(1 << 14, 256)};
+  return study;
+}
+
+/// The ways among which 80 chooses.
+Study ways() {
+  Study study = sequence();
+  study.name = "ways";
+  study.title = "Three ways, over the number of samples and of bins";
+  const auto way = [](const char* id, const char* title, Words* launcher) {
+    return row(id, title, launcher).in_file("80_limit").sharing(227 * 1024).up_to(most).aligned(16);
+  };
+  study.versions = {few_bins(way("alone", "one block", limit::by_alone), room),
+                    way("private", "private counters", limit::by_private),
+                    way("global", "global additions", limit::by_global)};
+  study.versions[0].needs.max_n = 1 << 20;
+  study.sizes.clear();
+  for (const int n : {1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 24}) {
+    for (const int bins : {256, 16384, 75000, 1 << 20}) study.sizes.push_back(size_of(n, bins));
+  }
+  study.cpu_sizes = {size_of(1 << 14, 256)};
+  return study;
+}
+
+/// Samples of one or two bytes.
+template <class T>
+Study narrow(const char* name, const char* title, Spread of) {
+  Study study{name, title, sizeof(T) == 1 ? Type::u8 : Type::u16,
+              make_problem<HistogramProblem<T>>(of)};
+  constexpr std::int64_t bins = sizeof(T) == 1 ? 256 : 65536;
+  const auto of_bytes = [](const char* id, const char* text, Bytes* launcher) {
+    return few_bins(row(id, text, launcher).up_to(most).aligned(16), 256);
+  };
+  if constexpr (sizeof(T) == 1) {
+    study.versions = {of_bytes("04_bytes", "16 samples per load", bytes::histogram),
+                      of_bytes("05_warp_copies", "counters per warp", warp_copies::histogram),
+                      of_bytes("06_lane_copies", "counters per lane", lane_copies::histogram)};
+  }
+  Histogram<T>* const best = limit::histogram;
+  HistogramIn<T>* const peer = cub_histogram::histogram;
+  study.versions.push_back(row("80_limit", "the way that costs least", best)
+                               .sharing(227 * 1024)
+                               .up_to(most)
+                               .aligned(16));
+  study.versions.push_back(row("90_cub", "DeviceHistogram", peer).peer("CUB").up_to(INT32_MAX));
+  study.sizes = {size_of(std::int64_t{1 << 29} / static_cast<int>(sizeof(T)), bins)};
+  study.cpu_sizes = {size_of(1 << 16, 256)};
+  for (const std::int64_t some : {0, 1, 2, 255, 256}) {
+    for (const std::int64_t n : {0, 1, 15, 16, 17, 33, 4095, 70001}) {
+      study.test_sizes.push_back(size_of(n, some));
+    }
+  }
+  study.test_sizes.push_back(size_of(70001, bins));
+  study.test_sizes.push_back(size_of((1 << 20) + 5, 256));
+  return study;
+}
+
+Study blocks() {
+  Study study{"block", "02 with blocks of any size", Type::u32,
+              make_problem<HistogramProblem<std::uint32_t>>()};
+  study.versions = {row("02_shared_counters", "counters per block", shared_counters::histogram_by)
+                        .sharing(227 * 1024)
+                        .up_to(most)};
+  const auto size = [](std::int64_t n, std::int64_t threads) {
+    return Size{{{"n", n}, {"bins", 256}, {"size", threads}}};
+  };
+  for (const int threads : {32, 64, 96, 128, 192, 256, 384, 512, 768, 1024}) {
+    study.sizes.push_back(size(1 << 27, threads));
+  }
+  study.cpu_sizes = {size(1 << 14, 96), size(1 << 14, 1024)};
+  for (const int threads : {1, 31, 33, 100, 1000, 1024}) {
+    for (const int n : {0, 5, 5003}) study.test_sizes.push_back(size(n, threads));
+  }
+  study.axis = "size";
+  study.axis_label = "threads per block";
+  return study;
+}
+
+/// Three ways to add up equal lanes, in front of 08's additions.
+Study aggregation(const char* name, const char* title, Spread of) {
+  Study study = spread(name, title, of);
+  const auto way = [](const char* id, const char* text, Words* launcher) {
+    return few_bins(row(id, text, launcher)
+                        .in_file("studies/aggregation")
+                        .sharing(227 * 1024)
+                        .up_to(most)
+                        .aligned(16),
+                    packed_room);
+  };
+  study.versions = {way("match_any", "all equal lanes", aggregation_study::match_any),
+                    way("two_leaders", "the samples of two lanes", aggregation_study::two_leaders),
+                    way("whole_warp", "whole warps only", aggregation_study::whole_warp)};
+  study.sizes = {size_of(1 << 27, 75000)};
+  study.cpu_sizes = {size_of(1 << 14, 2048)};
+  return study;
+}
+
+Study even() {
+  Study study{"even", "Ranges of equal width", Type::u32, make_problem<EvenProblem>()};
+  const auto size = [](std::int64_t n, std::int64_t bins, std::int64_t lower, std::int64_t upper) {
+    return Size{{{"n", n}, {"bins", bins}, {"lower", lower}, {"upper", upper}}};
+  };
+  study.versions = {
+      row("10_ranges", "a multiplication", ranges::even)
+          .sharing(227 * 1024)
+          .up_to(most)
+          .aligned(16),
+      row("90_cub", "HistogramEven", cub_histogram::even).peer("CUB").up_to(INT32_MAX)};
+  for (Version& version : study.versions) {
+    version.takes = [](const Size& s) {
+      return s["bins"] <= room && s["lower"] >= 0 && s["bins"] <= s["upper"] - s["lower"];
+    };
+  }
+  constexpr std::int64_t all = UINT32_MAX;
+  study.sizes = {size(1 << 27, 256, 0, all), size(1 << 27, 1000, 1 << 20, 3000000000)};
+  study.cpu_sizes = {size(1 << 14, 256, 0, all)};
+  for (const std::int64_t n : {0, 3, 4099, 50001}) {
+    for (const std::int64_t bins : {1, 7, 256, 1000}) {
+      study.test_sizes.push_back(size(n, bins, 1000, 1000 + bins));  // as wide as many
+      study.test_sizes.push_back(size(n, bins, 17, all));
+      study.test_sizes.push_back(size(n, bins, 5, 3 * bins + 6));
+    }
+  }
+  return study;
+}
+
+Study levels() {
+  Study study{"levels", "Ranges by a sorted list", Type::u32, make_problem<LevelsProblem>()};
+  study.versions = {
+      row("10_ranges", "a binary search", ranges::by_levels)
+          .sharing(227 * 1024)
+          .up_to(most)
+          .aligned(16),
+      row("90_cub", "HistogramRange", cub_histogram::by_levels).peer("CUB").up_to(INT32_MAX)};
+  for (Version& version : study.versions) version.takes = up_to_bins(room / 2 - 1);
+  study.sizes = {size_of(1 << 27, 256), size_of(1 << 27, 2048)};
+  study.cpu_sizes = {size_of(1 << 14, 256)};
+  for (const std::int64_t bins : {1, 2, 3, 255, 256, 1000}) {
+    for (const std::int64_t n : {0, 3, 4099, 20001}) study.test_sizes.push_back(size_of(n, bins));
+  }
+  return study;
+}
+
+Study images() {
+  Study study{"channels", "Images of 1 to 4 channels", Type::u8, make_problem<ChannelsProblem>()};
+  study.versions = {row("11_channels", "counters per channel", channels::histogram)
+                        .sharing(2 * 64 * 1024)
+                        .up_to(most)
+                        .aligned(16),
+                    row("90_cub", "MultiHistogramEven", cub_histogram::histogram_of_channels)
+                        .peer("CUB")
+                        .up_to(INT32_MAX / 4)};
+  const auto size = [](std::int64_t n, std::int64_t of) {
+    return Size{{{"n", n}, {"channels", of}}};
+  };
+  for (const int of : {1, 2, 3, 4}) {
+    study.sizes.push_back(size((1 << 29) / of, of));
+    study.cpu_sizes.push_back(size(1 << 14, of));
+    for (const int n : {0, 1, 5, 16, 4097, 30011}) study.test_sizes.push_back(size(n, of));
+  }
+  study.axis = "channels";
+  study.axis_label = "channels";
+  study.log_axis = false;
+  return study;
+}
+
+}  // namespace
+
+course::Chapter course::chapter() {
+  return {"15_histogram",
+          "counts[b] = how many samples are b",
+          {sequence(),
+           spread("constant", "All samples in one bin", Spread::constant),
+           spread("uniform", "Every bin as likely", Spread::uniform),
+           spread("two", "Two values in random order", Spread::two),
+           spread("zipf", "Some bins are very frequent (Zipf)", Spread::zipf),
+           spread("runs", "Runs of 4096 equal samples", Spread::runs),
+           spread("sorted", "Ascending samples", Spread::sorted),
+           spread("cyclic", "One bin after the other", Spread::cyclic),
+           narrow<std::uint8_t>("bytes", "Bytes, every bin as likely", Spread::uniform),
+           narrow<std::uint8_t>("bytes_constant", "Bytes, all in one bin", Spread::constant),
+           narrow<std::uint8_t>("bytes_zipf", "Bytes, some very frequent", Spread::zipf),
+           narrow<std::uint16_t>("u16", "65,536 bins of 16-bit samples", Spread::uniform),
+           many(),
+           over_n(),
+           ways(),
+           blocks(),
+           aggregation("adding_up", "Equal lanes added up: Zipf", Spread::zipf),
+           aggregation("adding_up_two", "Equal lanes added up: two values", Spread::two),
+           even(),
+           levels(),
+           images()}};
+}
