@@ -1,9 +1,9 @@
-// The fastest version: samples of one, two or four bytes, any number of bins. It takes the way that
-//   costs least for n samples and so many bins:
+// The fastest version: samples of one, two or four bytes, any number of bins. It takes one of three
+//   ways:
 //   - alone: one block counts in shared memory and stores. Nothing is cleared before, nothing
 //   added.
-//   - private: 07's windows, with 06's copies for bytes. All SMs, eight loads in flight per thread.
-//   - global: additions in the L2 cache, equal neighbours added up before. For very many bins.
+//   - private: 03's counters, 07's windows, 06's copies for bytes.
+//   - global: additions in the L2 cache; lanes and neighbours that are equal are added up before.
 // Still wrong: with W windows an SM examines W samples to count one.
 #include <cuda_runtime.h>
 
@@ -32,8 +32,8 @@ __device__ void for_each(uint4 v, Count count) {
   }
 }
 
-/// What a block counts: every `step`-th vector from `i` on, each with `loads` in flight, and the
-/// samples behind the last whole vector.
+/// Share `share` of `shares` of the samples: calls count_vector() for 16 bytes by all threads of
+/// the block together, `loads` of them in flight per thread, and count(sample) for the rest.
 template <class T, int loads, class CountVector, class Count>
 __device__ void for_share(const T* samples, std::int64_t n, unsigned share, unsigned shares,
                           CountVector count_vector, Count count) {
@@ -41,7 +41,7 @@ __device__ void for_share(const T* samples, std::int64_t n, unsigned share, unsi
   const int t = static_cast<int>(threadIdx.x);
   const std::int64_t all = n / per_vector<T>, step = std::int64_t{shares} * block_size;
   std::int64_t i = std::int64_t{share} * block_size + t;
-  // Whole warps go round equally often: i - t is the same for all threads of the block.
+  // i - t is the same for all threads of the block, so they leave these loops together.
   for (; i - t + block_size + (loads - 1) * step <= all; i += loads * step) {
     uint4 v[loads];
 #pragma unroll
@@ -49,25 +49,31 @@ __device__ void for_share(const T* samples, std::int64_t n, unsigned share, unsi
 #pragma unroll
     for (int k = 0; k < loads; ++k) count_vector(v[k]);
   }
-  for (; i < all; i += step) for_each<T>(in[i], count);
+  for (; i - t + block_size <= all; i += step) count_vector(in[i]);
+  if (i < all) for_each<T>(in[i], count);
   if (share == 0 && t < n % per_vector<T>) count(samples[per_vector<T> * all + t]);
 }
 
 /// Private counters for one of `windows` windows, of `per` bins each: block b counts for window b %
-/// windows, and blocks of one window share the samples. With `copies` a lane counts in copy lane %
-/// copies of each counter; the copies of a counter are neighbours. `alone`: the only block stores.
-template <class T, int copies, int loads, bool alone>
-__global__ void __launch_bounds__(block_size, 1)
+/// windows, and the blocks of a window share the samples. A lane counts in copy lane % copies of a
+/// counter; the copies of a counter are neighbours. With copies, every sample has a counter.
+/// `alone`: the only block, whose counters are the result.
+template <class T, int copies, int loads, int per_sm, bool alone>
+__global__ void __launch_bounds__(block_size, per_sm)
     count_private(const T* samples, unsigned* counts, std::int64_t n, unsigned bins,
                   unsigned windows, unsigned per) {
   extern __shared__ unsigned counters[];
   const int t = static_cast<int>(threadIdx.x);
   const unsigned first = blockIdx.x % windows * per, size = min(per, bins - first);
-  for (unsigned c = t; c < copies * size; c += block_size) counters[c] = 0;
+  for (unsigned c = t; c < copies * per; c += block_size) counters[c] = 0;
   unsigned* const mine = &counters[t % copies];
   __syncthreads();
   const auto count = [=](unsigned sample) {
-    if (sample - first < size) atomicAdd(&mine[copies * (sample - first)], 1u);
+    if (copies > 1) {
+      atomicAdd(&mine[copies * sample], 1u);
+    } else if (sample - first < size) {
+      atomicAdd(&mine[sample - first], 1u);
+    }
   };
   for_share<T, loads>(
       samples, n, blockIdx.x / windows, gridDim.x / windows,
@@ -114,40 +120,36 @@ __global__ void __launch_bounds__(block_size, 1)
                   [=](unsigned sample) { add(sample, 1); });
 }
 
-enum Way { choose, alone, private_counters, global_counters };
+enum Way { any, alone, private_counters, global_counters };
 
-/// The way that takes least, for n samples and so many bins. Times in microseconds on an H100.
+/// The way that was fastest, over many sizes and kinds of input on an H100 (study `ways`).
 Way best_way(std::int64_t n, std::int64_t bins) {
-  if (bins <= room && n <= 1 << 13) return alone;
-  const double windows = std::ceil(static_cast<double>(bins) / room);
-  const double samples = static_cast<double>(n) * 1e-6, size = static_cast<double>(bins) * 1e-6;
-  const double by_private = 4 + samples * (windows < 2 ? 1.3 : 0.75 * windows) + 20 * size;
-  const double by_global = 2 + samples * 10;
-  return by_private < by_global ? private_counters : global_counters;
+  if (bins > 1 << 14 && n <= 1 << 12) return global_counters;
+  if (bins <= room && n <= 1 << 14) return alone;
+  return bins <= 20 * room ? private_counters : global_counters;
 }
 
-template <class T, int copies, int loads, bool alone>
+template <class T, int copies, int loads, int per_sm, bool alone>
 cudaError_t count_in_windows(const T* samples, unsigned* counts, std::int64_t n, std::int64_t bins,
                              cudaStream_t stream) {
-  const std::int64_t most = room / copies, windows = (bins + most - 1) / most;
-  const std::int64_t per = (bins + windows - 1) / windows;
+  const std::int64_t windows = (bins + room - 1) / room;
+  const std::int64_t per = copies > 1 ? 256 : (bins + windows - 1) / windows;
   const std::size_t bytes = static_cast<std::size_t>(per) * copies * sizeof(unsigned);
+  const auto kernel = count_private<T, copies, loads, per_sm, alone>;
   std::int64_t resident = 0;
-  if (cudaError_t error = launch::resident_blocks(count_private<T, copies, loads, alone>,
-                                                  block_size, bytes, &resident)) {
+  if (cudaError_t error = launch::resident_blocks(kernel, block_size, bytes, &resident)) {
     return error;
   }
-  // More blocks count faster, but each adds all its counters to the result. An addition in shared
-  // memory takes as long as some hundred of these in the L2 cache, which all SMs share.
+  // More blocks count faster, but each adds all its counters to the result. A block counts a sample
+  // in the time of some hundred of these additions, which all blocks share.
   const auto worth = static_cast<std::int64_t>(
       std::sqrt(100.0 * static_cast<double>(n) / static_cast<double>(bins)));
   std::int64_t shares = launch::blocks_for(n / per_vector<T>, block_size, resident / windows);
   if (shares > worth) shares = worth < 1 ? 1 : worth;
   if (alone) shares = 1;
-  count_private<T, copies, loads, alone>
-      <<<static_cast<unsigned>(shares * windows), block_size, bytes, stream>>>(
-          samples, counts, n, static_cast<unsigned>(bins), static_cast<unsigned>(windows),
-          static_cast<unsigned>(per));
+  kernel<<<static_cast<unsigned>(shares * windows), block_size, bytes, stream>>>(
+      samples, counts, n, static_cast<unsigned>(bins), static_cast<unsigned>(windows),
+      static_cast<unsigned>(per));
   return cudaGetLastError();
 }
 
@@ -158,18 +160,22 @@ cudaError_t run(const T* samples, unsigned* counts, std::int64_t n, std::int64_t
     return cudaErrorInvalidValue;
   }
   if (bins == 0) return cudaSuccess;
-  if (way == choose) way = best_way(n, bins);
-  if (way == alone && bins <= room) {
-    return count_in_windows<T, 1, 1, true>(samples, counts, n, bins, stream);
+  if (way == any) way = best_way(n, bins);
+  if (way == alone) {
+    if (bins > room) return cudaErrorInvalidValue;
+    return count_in_windows<T, 1, 4, 1, true>(samples, counts, n, bins, stream);
   }
   const std::size_t bytes = static_cast<std::size_t>(bins) * sizeof(unsigned);
   if (cudaError_t error = cudaMemsetAsync(counts, 0, bytes, stream)) return error;
   if (n == 0) return cudaSuccess;
-  if (way != global_counters) {
-    if (sizeof(T) == 1 && bins <= 256 && n >= 1 << 20) {
-      return count_in_windows<T, 32, 4, false>(samples, counts, n, bins, stream);
+  if (way == private_counters) {
+    if (sizeof(T) == 1 && bins <= 256 && n >= 1 << 22) {
+      return count_in_windows<T, 32, 2, 2, false>(samples, counts, n, bins, stream);
     }
-    return count_in_windows<T, 1, 8, false>(samples, counts, n, bins, stream);
+    if (bins <= 1 << 14) {
+      return count_in_windows<T, 1, 2, 2, false>(samples, counts, n, bins, stream);
+    }
+    return count_in_windows<T, 1, 8, 1, false>(samples, counts, n, bins, stream);
   }
   std::int64_t resident = 0;
   if (cudaError_t error = launch::resident_blocks(count_global<T>, block_size, 0, &resident)) {
@@ -187,15 +193,15 @@ cudaError_t run(const T* samples, unsigned* counts, std::int64_t n, std::int64_t
 /// KiB of shared memory per block for more than 58,112 bins.
 cudaError_t histogram(const std::uint8_t* samples, unsigned* counts, std::int64_t n,
                       std::int64_t bins, cudaStream_t stream) {
-  return run(samples, counts, n, bins, choose, stream);
+  return run(samples, counts, n, bins, any, stream);
 }
 cudaError_t histogram(const std::uint16_t* samples, unsigned* counts, std::int64_t n,
                       std::int64_t bins, cudaStream_t stream) {
-  return run(samples, counts, n, bins, choose, stream);
+  return run(samples, counts, n, bins, any, stream);
 }
 cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n, std::int64_t bins,
                       cudaStream_t stream) {
-  return run(samples, counts, n, bins, choose, stream);
+  return run(samples, counts, n, bins, any, stream);
 }
 
 /// As histogram(), always by private counters, or always by additions in the L2 cache.

@@ -63,6 +63,9 @@ cudaError_t by_levels(void* workspace, std::size_t& workspace_bytes, const unsig
                                               static_cast<int>(n), stream);
 }
 
+// CUB 3 prefers arrays of its own to these; CUDA 12's CUB has only these.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 template <int of>
 cudaError_t of_channels(void* workspace, std::size_t& workspace_bytes, const std::uint8_t* pixels,
                         unsigned* counts, int n, cudaStream_t stream) {
