@@ -169,8 +169,10 @@ cudaError_t run(const T* samples, unsigned* counts, std::int64_t n, std::int64_t
   if (cudaError_t error = cudaMemsetAsync(counts, 0, bytes, stream)) return error;
   if (n == 0) return cudaSuccess;
   if (way == private_counters) {
-    if (sizeof(T) == 1 && bins <= 256 && n >= 1 << 22) {
-      return count_in_windows<T, 32, 2, 2, false>(samples, counts, n, bins, stream);
+    if constexpr (sizeof(T) == 1) {
+      if (bins <= 256 && n >= 1 << 22) {
+        return count_in_windows<T, 32, 2, 2, false>(samples, counts, n, bins, stream);
+      }
     }
     if (bins <= 1 << 14) {
       return count_in_windows<T, 1, 2, 2, false>(samples, counts, n, bins, stream);

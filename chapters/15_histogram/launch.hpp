@@ -37,10 +37,10 @@ cudaError_t resident_blocks(void (*kernel)(P...), int block_size, std::size_t sh
   return cudaSuccess;
 }
 
-/// Blocks for `work` items, `each` of them per block: at least one, at most `most`.
+/// Blocks for `work` items, `each` of them per block: at most `most`, but at least one.
 inline unsigned blocks_for(std::int64_t work, std::int64_t each, std::int64_t most) {
-  const std::int64_t needed = (work + each - 1) / each;
-  return static_cast<unsigned>(needed < 1 ? 1 : needed < most ? needed : most);
+  const std::int64_t needed = (work + each - 1) / each, blocks = needed < most ? needed : most;
+  return static_cast<unsigned>(blocks < 1 ? 1 : blocks);
 }
 
 /// Whether a pointer is at a multiple of 16 bytes.

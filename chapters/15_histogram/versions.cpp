@@ -144,7 +144,6 @@ Study ways() {
   study.versions = {few_bins(way("alone", "one block", limit::by_alone), room),
                     way("private", "private counters", limit::by_private),
                     way("global", "global additions", limit::by_global)};
-  study.versions[0].needs.max_n = 1 << 20;
   study.sizes.clear();
   for (const int n : {1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 24}) {
     for (const int bins : {256, 16384, 75000, 1 << 20}) study.sizes.push_back(size_of(n, bins));
