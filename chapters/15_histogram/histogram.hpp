@@ -140,6 +140,14 @@ class HistogramProblem : public course::Problem {
   Spread spread_;
 };
 
+/// Samples of the kind that the dimension `kind` says: a number of Spread.
+template <class T>
+class AnyProblem : public HistogramProblem<T> {
+ public:
+  AnyProblem(const course::Size& size, std::uint64_t seed, course::Input input)
+      : HistogramProblem<T>(size, seed, input, static_cast<Spread>(size["kind"])) {}
+};
+
 /// Bins of equal width between the dimensions lower and upper; samples of any 32 bits.
 class EvenProblem : public HistogramProblem<std::uint32_t> {
  public:

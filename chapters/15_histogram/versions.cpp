@@ -1,4 +1,6 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
+#include <cmath>
+
 #include "chapter/rows.hpp"
 #include "histogram.hpp"
 
@@ -185,6 +187,35 @@ Study narrow(const char* name, const char* title, Spread of) {
   return study;
 }
 
+/// Sizes, numbers of bins and kinds of samples by chance; no choice of 80 was tuned on them.
+template <class T>
+Study by_chance(const char* name, const char* title, int count) {
+  Study study{name, title, sizeof(T) == 1 ? Type::u8 : Type::u32, make_problem<AnyProblem<T>>()};
+  Histogram<T>* const best = limit::histogram;
+  HistogramIn<T>* const peer = cub_histogram::histogram;
+  study.versions = {
+      row("80_limit", "", best, {"n", "bins"}).sharing(227 * 1024).up_to(most).aligned(16),
+      row("90_cub", "", peer, {"n", "bins"}).peer("CUB").up_to(INT32_MAX)};
+  const auto chance = [](int k, int what) {  // from 0 to below 1
+    return static_cast<double>(mix(15 + sizeof(T), static_cast<std::uint64_t>(8 * k + what)) >>
+                               11) *
+           0x1p-53;
+  };
+  const auto size = [](double n, double bins, int kind) {
+    return Size{{{"n", static_cast<std::int64_t>(n)},
+                 {"bins", static_cast<std::int64_t>(bins)},
+                 {"kind", kind}}};
+  };
+  for (int k = 0; k < count; ++k) {
+    const double bins = sizeof(T) == 1 ? 256 : std::exp2(20 * chance(k, 1));
+    study.sizes.push_back(
+        size(std::exp2(10 + 17 * chance(k, 0)), bins, static_cast<int>(7 * chance(k, 2))));
+  }
+  study.cpu_sizes = {size(5000, 100, 3)};
+  for (int kind = 0; kind < 7; ++kind) study.test_sizes.push_back(size(5003, 255, kind));
+  return study;
+}
+
 Study blocks() {
   Study study{"block", "02 with blocks of any size", Type::u32,
               make_problem<HistogramProblem<std::uint32_t>>()};
@@ -319,5 +350,7 @@ course::Chapter course::chapter() {
            aggregation("adding_up_two", "Equal lanes added up: two values", Spread::two),
            even(),
            levels(),
-           images()}};
+           images(),
+           by_chance<std::uint32_t>("any", "Any size, bins and samples", 48),
+           by_chance<std::uint8_t>("any_bytes", "Any size and samples of bytes", 16)}};
 }
