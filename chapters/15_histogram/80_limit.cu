@@ -32,39 +32,42 @@ __device__ void for_each(uint4 v, Count count) {
   }
 }
 
-/// Share `share` of `shares` of the samples: calls count_vector() for 16 bytes by all threads of
-/// the block together, `loads` of them in flight per thread, and count(sample) for the rest.
-template <class T, int loads, class CountVector, class Count>
+/// Share `share` of `shares` of the samples: calls count_vector() for 16 bytes, `loads` of them in
+/// flight per thread, and count(sample) for the rest. `once`: no other block reads these samples,
+/// so they need not stay in the caches. `together`: all threads of the block call count_vector().
+template <class T, int loads, bool once, bool together, class CountVector, class Count>
 __device__ void for_share(const T* samples, std::int64_t n, unsigned share, unsigned shares,
                           CountVector count_vector, Count count) {
   const uint4* const in = reinterpret_cast<const uint4*>(samples);
   const int t = static_cast<int>(threadIdx.x);
   const std::int64_t all = n / per_vector<T>, step = std::int64_t{shares} * block_size;
+  const std::int64_t end = together ? all - (block_size - 1 - t) : all;
   std::int64_t i = std::int64_t{share} * block_size + t;
-  // i - t is the same for all threads of the block, so they leave these loops together.
-  for (; i - t + block_size + (loads - 1) * step <= all; i += loads * step) {
+  for (; i + (loads - 1) * step < end; i += loads * step) {
     uint4 v[loads];
 #pragma unroll
-    for (int k = 0; k < loads; ++k) v[k] = in[i + k * step];
+    for (int k = 0; k < loads; ++k) v[k] = once ? __ldcs(&in[i + k * step]) : in[i + k * step];
 #pragma unroll
     for (int k = 0; k < loads; ++k) count_vector(v[k]);
   }
-  for (; i - t + block_size <= all; i += step) count_vector(in[i]);
+  for (; i < end; i += step) count_vector(in[i]);
   if (i < all) for_each<T>(in[i], count);
   if (share == 0 && t < n % per_vector<T>) count(samples[per_vector<T> * all + t]);
 }
 
 /// Private counters for one of `windows` windows, of `per` bins each: block b counts for window b %
 /// windows, and the blocks of a window share the samples. A lane counts in copy lane % copies of a
-/// counter; the copies of a counter are neighbours. With copies, every sample has a counter.
-/// `alone`: the only block, whose counters are the result.
+/// counter; the copies of a counter are neighbours. With copies, every sample has a counter. Two
+/// blocks per SM: there is one window. `alone`: one block, whose counters are the result.
 template <class T, int copies, int loads, int per_sm, bool alone>
 __global__ void __launch_bounds__(block_size, per_sm)
     count_private(const T* samples, unsigned* counts, std::int64_t n, unsigned bins,
                   unsigned windows, unsigned per) {
   extern __shared__ unsigned counters[];
   const int t = static_cast<int>(threadIdx.x);
-  const unsigned first = blockIdx.x % windows * per, size = min(per, bins - first);
+  constexpr bool one_window = per_sm == 2;
+  const unsigned first = one_window ? 0 : blockIdx.x % windows * per;
+  const unsigned size = one_window ? bins : min(per, bins - first);
   for (unsigned c = t; c < copies * per; c += block_size) counters[c] = 0;
   unsigned* const mine = &counters[t % copies];
   __syncthreads();
@@ -75,12 +78,13 @@ __global__ void __launch_bounds__(block_size, per_sm)
       atomicAdd(&mine[sample - first], 1u);
     }
   };
-  for_share<T, loads>(
-      samples, n, blockIdx.x / windows, gridDim.x / windows,
-      [=](uint4 v) { for_each<T>(v, count); }, count);
+  for_share<T, loads, one_window, false>(
+      samples, n, one_window ? blockIdx.x : blockIdx.x / windows,
+      one_window ? gridDim.x : gridDim.x / windows, [=](uint4 v) { for_each<T>(v, count); }, count);
   __syncthreads();
   for (unsigned b = t; b < size; b += block_size) {
     unsigned sum = 0;
+#pragma unroll 4
     for (int k = 0; k < copies; ++k) sum += counters[copies * b + (t + k) % copies];
     if (alone) {
       counts[first + b] = sum;
@@ -116,8 +120,8 @@ __global__ void __launch_bounds__(block_size, 1)
     });
     add(before, times);
   };
-  for_share<T, 4>(samples, n, blockIdx.x, gridDim.x, count_vector,
-                  [=](unsigned sample) { add(sample, 1); });
+  for_share<T, 4, true, true>(samples, n, blockIdx.x, gridDim.x, count_vector,
+                              [=](unsigned sample) { add(sample, 1); });
 }
 
 enum Way { any, alone, private_counters, global_counters };
@@ -175,7 +179,7 @@ cudaError_t run(const T* samples, unsigned* counts, std::int64_t n, std::int64_t
       }
     }
     if (bins <= 1 << 14) {
-      return count_in_windows<T, 1, 2, 2, false>(samples, counts, n, bins, stream);
+      return count_in_windows<T, 1, 4, 2, false>(samples, counts, n, bins, stream);
     }
     return count_in_windows<T, 1, 8, 1, false>(samples, counts, n, bins, stream);
   }
