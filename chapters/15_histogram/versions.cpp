@@ -214,7 +214,7 @@ Study by_chance(const char* name, const char* title, int count) {
         size(std::exp2(10 + 17 * chance(k, 0)), bins, static_cast<int>(7 * chance(k, 2))));
   }
   study.cpu_sizes = {size(5000, 100, 3)};
-  for (int kind = 0; kind < 7; ++kind) study.test_sizes.push_back(size(5003, 255, kind));
+  for (int kind = 0; kind < 7; ++kind) study.test_sizes.push_back(size(4003, 255, kind));
   return study;
 }
 
