@@ -144,6 +144,24 @@ class Pictures(unittest.TestCase):
         depth = svg.draw(self.figures("kernel.cu:12 view=banks"))
         self.assertEqual(depth.count(svg.HOT_PALE), 16, "lanes of the second wavefront")
 
+    def test_lanes_that_share_a_word_share_a_cell(self) -> None:
+        texts = self.texts(svg.draw(self.figures("kernel.cu:17 view=banks")))  # pairs of lanes
+        lanes = texts[texts.index("request 1") + 2:]
+        self.assertEqual(sorted(lanes), sorted([str(lane) for lane in range(32)] * 2))
+        texts = self.texts(svg.draw(self.figures("kernel.cu:13 view=banks")))  # a broadcast
+        self.assertEqual(texts[texts.index("request 1") + 2:], ["32×"])
+
+    def test_labels_have_room(self) -> None:
+        """Also in DejaVu Sans, which many Linux machines show for Helvetica."""
+        wide = {"+": .838, ":": .337, " ": .318, "s": .521}
+        for words in ("kernel.cu:10", "kernel.cu:4", "kernel.cu:12 view=banks"):
+            for figures in (self.figures(words), self.figures(words) * 3):
+                for element in ElementTree.fromstring(svg.draw(figures)).iter():
+                    if element.get("text-anchor") == "end" and "+" in (element.text or ""):
+                        room = sum(wide.get(c, .636) for c in element.text or "")
+                        third = float(element.get("x", 0)) % (300 if len(figures) == 3 else 900)
+                        self.assertGreater(third, room * float(element.get("font-size", 0)))
+
     def test_side_by_side(self) -> None:
         figures = self.figures("kernel.cu:10") + self.figures("kernel.cu:11")
         picture = svg.draw(figures)
