@@ -113,6 +113,31 @@ class Lesson(unittest.TestCase):
         with self.assertRaisesRegex(LessonError, "no such file: other.cu|counted none"):
             drawn.keep(self.page("other.cu:1"), self.traces)
 
+    def test_a_header_by_the_version_that_is_run(self) -> None:
+        header, ran = self.chapter / "helper.cuh", []
+        header.write_text("constexpr int n = 1;\n", encoding="utf-8")
+
+        def traces(page: Page, file: str, study: str, path: Path) -> None:
+            ran.append(file)
+            made = [record(*BY_HAND[::-1]), record(*BY_HAND)]
+            for one, label in zip(made, ("other", "kernel 64")):
+                one["label"] = label
+                for row in one["lines"]:
+                    row["file"] = str(header)
+            path.write_text("".join(json.dumps(one) + "\n" for one in made), encoding="utf-8")
+
+        drawn.keep(Lesson.page(self, "helper.cuh:10 shared load by=kernel"), traces)
+        self.lessons("--update")
+        self.assertEqual(self.lessons("--check"), (0, "1 pages, 0 problems\n"))
+        self.assertEqual(ran, ["kernel.cu"])
+        picture = next(self.chapter.rglob("*.svg")).read_text(encoding="utf-8")
+        self.assertIn("kernel, helper.cuh:10: shared load of s, 32 wavefronts", picture)
+        for file in (header, self.chapter / "kernel.cu"):
+            before = file.read_text(encoding="utf-8")
+            file.write_text(before + "int more;\n", encoding="utf-8")
+            self.assertIn(f"shows older code of {file.name}", self.lessons("--check")[1])
+            file.write_text(before, encoding="utf-8")
+
 
 class Pictures(unittest.TestCase):
     def figures(self, words: str) -> List[svg.Figure]:
@@ -302,7 +327,7 @@ class Fresh:
         self.named: Dict[str, Set[str]] = {}
         for wanted in map(drawn.parse, drawn.markers(page)):
             self.named.setdefault(wanted.options.get("study", "sequence"), set()).update(
-                Path(place.partition(":")[0]).stem for place in wanted.places)
+                Path(wanted.program(place)).stem for place in wanted.places)
         for options in map(embedded.chosen, embedded.marked(page)):
             self.named.setdefault(options["study"], set()).update(options["only"].split(","))
 

@@ -73,7 +73,17 @@ def unit(figure: Figure) -> str:
 
 def version(figure: Figure) -> str:
     """'05 shared tile' of 05_shared_tile.cu."""
-    return figure["file"].rsplit("/", 1)[-1].rsplit(".", 1)[0].replace("_", " ")
+    return figure.get("by", file_name(figure).rsplit(".", 1)[0]).replace("_", " ")
+
+
+def file_name(figure: Figure) -> str:
+    return figure["file"].rsplit("/", 1)[-1]
+
+
+def at_line(figure: Figure) -> str:
+    """'05 shared tile, line 23', or of a header '02 mma, fragments.cuh:39'"""
+    return f"{version(figure)}, " + (f"{file_name(figure)}:{figure['line']}" if "by" in figure
+                                     else f"line {figure['line']}")
 
 
 def kind(figure: Figure) -> str:
@@ -96,7 +106,7 @@ def title(figure: Figure) -> str:
     if figure["view"] == "block":
         return f"{version(figure)}: the warps of a block, request by request"
     costs = cost(figure, figure["items"][0]) if figure["view"] == "request" else "step by step"
-    return (f"{version(figure)}, line {figure['line']}: {what(figure)}"
+    return (f"{at_line(figure)}: {what(figure)}"
             + ("" if figure.get("quiet") else f", {costs}"))
 
 
@@ -227,7 +237,7 @@ def request(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> f
     grid = Grid(x, width, [row_name(figure, row * 128) for row in rows])
     chosen = figure.get("unit", 0)
     now = [mark.lane for mark in solution.marks if chosen and mark.unit == chosen - 1]
-    head = f"{version(figure)}, line {figure['line']}" if grid.small else title(figure)
+    head = at_line(figure) if grid.small else title(figure)
     sheet.text(x + 4, y + 14, head, 12 if grid.small else 14, INK, bold=True)
     y += 20
     if grid.small:
@@ -258,7 +268,7 @@ def request(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> f
 def lanes(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> float:
     """Which lanes take part, request after request: how a tree thins out."""
     grid = Grid(x, width - 190, ["request 10"])
-    sheet.text(x + 4, y + 14, f"{version(figure)}, line {figure['line']}: the lanes of warp "
+    sheet.text(x + 4, y + 14, f"{at_line(figure)}: the lanes of warp "
                f"{figure['warp']} in its {kind(figure)}s", 14, INK, bold=True)
     y += 24
     for number, item in enumerate(figure["items"], figure["first"]):
@@ -278,7 +288,7 @@ def banks(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> flo
     """Which lanes want a word of which bank, request after request: a column's depth is the number
     of wavefronts."""
     grid = Grid(x, width - 150, ["request 10"])
-    sheet.text(x + 4, y + 14, f"{version(figure)}, line {figure['line']}: where the lanes of warp "
+    sheet.text(x + 4, y + 14, f"{at_line(figure)}: where the lanes of warp "
                f"{figure['warp']} find their words ({kind(figure)}s)", 14, INK, bold=True)
     y += 24
     grid.label(sheet, y, "bank")
