@@ -34,6 +34,16 @@ class Markers(unittest.TestCase):
         self.assertEqual(wanted.kinds, ["shared", "load"])
         self.assertEqual((wanted.number("warp", 0), wanted.number("request", 1)), (2, 1))
 
+    def test_names_of_pictures(self) -> None:
+        self.assertEqual(drawn.slug("a.cu:1 b.cuh:2 shared load by=a"), "a-1-b-2-shared-load-by-a")
+
+    def test_rows_of_a_study(self) -> None:
+        listed = ("01_x: what\n\nsequence: All\n  01_a    one\n  02_b    two (not built)\n\n"
+                  "size: N\n  01_a  one\n")
+        self.assertEqual(tracing.rows_of(listed, "sequence"), ["01_a", "02_b"])
+        self.assertEqual(tracing.rows_of(listed, "size"), ["01_a"])
+        self.assertEqual(tracing.rows_of(listed, "roles"), [])
+
     def test_mistakes(self) -> None:
         for words, why in (("load", "write 'draw: FILE.cu:LINE'"), ("a.cu:1 loads", "'loads' is"),
                            ("a.cu:1 view=tree", "there are request, lanes"),
@@ -334,7 +344,7 @@ class Fresh:
     def lines(self, study: str) -> List[str]:
         if study not in self.texts:
             named = self.named[study]
-            versions = sorted(named) if study == "sequence" and "" not in named else []
+            versions = [] if "" in named else tracing.named_in(self.program, sorted(named), study)
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "trace.jsonl"
                 tracing.call(tracing.versions_command(self.program, versions, study), path)

@@ -80,7 +80,7 @@ def parse(words: str) -> Wanted:
 
 
 def slug(words: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", words.lower().replace(".cu", "")).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\.cuh?\b", "", words.lower())).strip("-")
 
 
 # ---- From a trace to a figure ----
