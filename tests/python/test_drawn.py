@@ -34,6 +34,16 @@ class Markers(unittest.TestCase):
         self.assertEqual(wanted.kinds, ["shared", "load"])
         self.assertEqual((wanted.number("warp", 0), wanted.number("request", 1)), (2, 1))
 
+    def test_names_of_pictures(self) -> None:
+        self.assertEqual(drawn.slug("a.cu:1 b.cuh:2 shared load by=a"), "a-1-b-2-shared-load-by-a")
+
+    def test_rows_of_a_study(self) -> None:
+        listed = ("01_x: what\n\nsequence: All\n  01_a    one\n  02_b    two (not built)\n\n"
+                  "size: N\n  01_a  one\n")
+        self.assertEqual(tracing.rows_of(listed, "sequence"), ["01_a", "02_b"])
+        self.assertEqual(tracing.rows_of(listed, "size"), ["01_a"])
+        self.assertEqual(tracing.rows_of(listed, "roles"), [])
+
     def test_mistakes(self) -> None:
         for words, why in (("load", "write 'draw: FILE.cu:LINE'"), ("a.cu:1 loads", "'loads' is"),
                            ("a.cu:1 view=tree", "there are request, lanes"),
@@ -113,6 +123,31 @@ class Lesson(unittest.TestCase):
         with self.assertRaisesRegex(LessonError, "no such file: other.cu|counted none"):
             drawn.keep(self.page("other.cu:1"), self.traces)
 
+    def test_a_header_by_the_version_that_is_run(self) -> None:
+        header, ran = self.chapter / "helper.cuh", []
+        header.write_text("constexpr int n = 1;\n", encoding="utf-8")
+
+        def traces(page: Page, file: str, study: str, path: Path) -> None:
+            ran.append(file)
+            made = [record(*BY_HAND[::-1]), record(*BY_HAND)]
+            for one, label in zip(made, ("other", "kernel 64")):
+                one["label"] = label
+                for row in one["lines"]:
+                    row["file"] = str(header)
+            path.write_text("".join(json.dumps(one) + "\n" for one in made), encoding="utf-8")
+
+        drawn.keep(Lesson.page(self, "helper.cuh:10 shared load by=kernel"), traces)
+        self.lessons("--update")
+        self.assertEqual(self.lessons("--check"), (0, "1 pages, 0 problems\n"))
+        self.assertEqual(ran, ["kernel.cu"])
+        picture = next(self.chapter.rglob("*.svg")).read_text(encoding="utf-8")
+        self.assertIn("kernel, helper.cuh:10: shared load of s, 32 wavefronts", picture)
+        for file in (header, self.chapter / "kernel.cu"):
+            before = file.read_text(encoding="utf-8")
+            file.write_text(before + "int more;\n", encoding="utf-8")
+            self.assertIn(f"shows older code of {file.name}", self.lessons("--check")[1])
+            file.write_text(before, encoding="utf-8")
+
 
 class Pictures(unittest.TestCase):
     def figures(self, words: str) -> List[svg.Figure]:
@@ -143,6 +178,24 @@ class Pictures(unittest.TestCase):
             ElementTree.fromstring(svg.draw(figures))
         depth = svg.draw(self.figures("kernel.cu:12 view=banks"))
         self.assertEqual(depth.count(svg.HOT_PALE), 16, "lanes of the second wavefront")
+
+    def test_lanes_that_share_a_word_share_a_cell(self) -> None:
+        texts = self.texts(svg.draw(self.figures("kernel.cu:17 view=banks")))  # pairs of lanes
+        lanes = texts[texts.index("request 1") + 2:]
+        self.assertEqual(sorted(lanes), sorted([str(lane) for lane in range(32)] * 2))
+        texts = self.texts(svg.draw(self.figures("kernel.cu:13 view=banks")))  # a broadcast
+        self.assertEqual(texts[texts.index("request 1") + 2:], ["32×"])
+
+    def test_labels_have_room(self) -> None:
+        """Also in DejaVu Sans, which many Linux machines show for Helvetica."""
+        wide = {"+": .838, ":": .337, " ": .318, "s": .521}
+        for words in ("kernel.cu:10", "kernel.cu:4", "kernel.cu:12 view=banks"):
+            for figures in (self.figures(words), self.figures(words) * 3):
+                for element in ElementTree.fromstring(svg.draw(figures)).iter():
+                    if element.get("text-anchor") == "end" and "+" in (element.text or ""):
+                        room = sum(wide.get(c, .636) for c in element.text or "")
+                        third = float(element.get("x", 0)) % (300 if len(figures) == 3 else 900)
+                        self.assertGreater(third, room * float(element.get("font-size", 0)))
 
     def test_side_by_side(self) -> None:
         figures = self.figures("kernel.cu:10") + self.figures("kernel.cu:11")
@@ -284,14 +337,14 @@ class Fresh:
         self.named: Dict[str, Set[str]] = {}
         for wanted in map(drawn.parse, drawn.markers(page)):
             self.named.setdefault(wanted.options.get("study", "sequence"), set()).update(
-                Path(place.partition(":")[0]).stem for place in wanted.places)
+                Path(wanted.program(place)).stem for place in wanted.places)
         for options in map(embedded.chosen, embedded.marked(page)):
             self.named.setdefault(options["study"], set()).update(options["only"].split(","))
 
     def lines(self, study: str) -> List[str]:
         if study not in self.texts:
             named = self.named[study]
-            versions = sorted(named) if study == "sequence" and "" not in named else []
+            versions = [] if "" in named else tracing.named_in(self.program, sorted(named), study)
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "trace.jsonl"
                 tracing.call(tracing.versions_command(self.program, versions, study), path)
@@ -309,8 +362,9 @@ class Fresh:
 class Lessons(unittest.TestCase):
     """The lessons' own drawings."""
 
-    def test_the_first_lessons_have_some(self) -> None:
-        self.assertLessEqual({"00", "01", "02", "03"}, {p.path.parent.name[:2] for p in pages()})
+    def test_lessons_about_memory_have_some(self) -> None:
+        drawings = {p.path.parent.name[:2] for p in pages() if drawn.markers(p)}
+        self.assertLessEqual({"00", "01", "02", "03", "04", "07", "08", "09", "10", "11"}, drawings)
 
     def test_kept_requests_are_right(self) -> None:
         for page in pages():

@@ -6,6 +6,7 @@
     FILE:LINE     the accesses of a line; several of them stand side by side
     words         load, store or atomic; shared or global: which access of the line
     of=NAME       where a line has several loads: that of this memory
+    by=VERSION    where the line is in a header: the version that is run
     warp=0 request=1      which of them (of block 0); request=1-8 with view=lanes or view=banks
     unit=1        the lanes of this wavefront or sector in orange
     view=request  (default), lanes: who takes part; banks: where words lie; block: all its warps
@@ -31,7 +32,7 @@ from .svg import Figure
 
 FOLDER = "results/drawn"
 IMAGE = re.compile(r"[ \t]*\n!\[[^\]]*\]\([^)\s]*\)")
-OPTIONS = {"of", "warp", "request", "unit", "view", "study", "run", "quiet"}
+OPTIONS = {"of", "by", "warp", "request", "unit", "view", "study", "run", "quiet"}
 KINDS = {"load", "store", "atomic", "shared", "global"}
 
 
@@ -40,6 +41,16 @@ class Wanted(NamedTuple):
     places: List[str]  # FILE:LINE
     kinds: List[str]
     options: Dict[str, str]
+
+    def program(self, place: str) -> str:
+        """The file of the version that makes a place's requests."""
+        by = self.options.get("by")
+        return f"{by}.cu" if by else place.partition(":")[0]
+
+    def files(self) -> List[str]:
+        """All whose code the requests depend on."""
+        return list(dict.fromkeys(file for place in self.places
+                                  for file in (place.partition(":")[0], self.program(place))))
 
     def number(self, name: str, otherwise: int) -> int:
         text = self.options.get(name, str(otherwise)).split("-")[0]
@@ -56,7 +67,7 @@ def parse(words: str) -> Wanted:
             options[name] = value
         elif word in KINDS:
             kinds.append(word)
-        elif re.fullmatch(r"[\w./-]+\.cu(:\d+)?", word):
+        elif re.fullmatch(r"[\w./-]+\.cuh?(:\d+)?", word):
             places.append(word)
         else:
             raise LessonError(f"draw: '{word}' is neither FILE.cu:LINE nor one of "
@@ -69,17 +80,18 @@ def parse(words: str) -> Wanted:
 
 
 def slug(words: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", words.lower().replace(".cu", "")).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\.cuh?\b", "", words.lower())).strip("-")
 
 
 # ---- From a trace to a figure ----
 
 def of_file(records: Sequence[trace.Record], file: str, wanted: Wanted) -> List[trace.Record]:
     """The kernels with counted lines in a file, of the run that the marker names."""
-    run = wanted.options.get("run")
+    run, by = wanted.options.get("run"), wanted.options.get("by")
     return [record for record in records
             if any(row["file"].endswith("/" + file) for row in record["lines"])
-            and (run is None or record["label"].split(" ")[-1] == run)]
+            and (run is None or record["label"].split(" ")[-1] == run)
+            and (by is None or record["label"].split(" ")[0] == by)]
 
 
 def counted_in(records: Sequence[trace.Record], file: str) -> str:
@@ -155,7 +167,9 @@ def figures_of(records: Sequence[trace.Record], words: str) -> List[Figure]:
                                                                                 wanted)
             if figure:
                 figure = {"view": view, "file": file, "unit": wanted.number("unit", 0),
-                          **({"quiet": True} if wanted.number("quiet", 0) else {}), **figure}
+                          **({"quiet": True} if wanted.number("quiet", 0) else {}),
+                          **({"by": wanted.options["by"]} if "by" in wanted.options else {}),
+                          **figure}
                 figure["row"] = {key: figure["row"][key] for key in ("space", "access")}
                 found.append(figure)
                 break
@@ -202,8 +216,7 @@ def image(page: Page, words: str) -> str:
     wanted, kept = parse(words), read(page)
     if words not in kept:
         raise LessonError(f"nothing was traced for 'draw: {words}'; docs/lessons --trace does it")
-    for place in wanted.places:
-        file = place.partition(":")[0]
+    for file in wanted.files():
         if kept[words]["code"].get(file) != hash_of(page, file):
             raise LessonError(f"'draw: {words}' shows older code of {file}; docs/lessons --trace "
                               "runs it again")
@@ -228,7 +241,7 @@ def traced(page: Page, run: Run) -> Dict[str, Any]:
         wanted = parse(words)
         figures = []
         for place in wanted.places:
-            key = (place.partition(":")[0], wanted.options.get("study", "sequence"))
+            key = (wanted.program(place), wanted.options.get("study", "sequence"))
             if key not in runs:
                 with tempfile.TemporaryDirectory() as folder:
                     path = Path(folder) / "trace.jsonl"
@@ -238,8 +251,8 @@ def traced(page: Page, run: Run) -> Dict[str, Any]:
                     recount.check(record)
             one = " ".join([place, *wanted.kinds, *(f"{k}={v}" for k, v in wanted.options.items())])
             figures += figures_of(runs[key], one)
-        kept[words] = {"code": {p.partition(":")[0]: hash_of(page, p.partition(":")[0])
-                                for p in wanted.places}, "figures": figures}
+        kept[words] = {"code": {file: hash_of(page, file) for file in wanted.files()},
+                       "figures": figures}
     return kept
 
 

@@ -11,7 +11,8 @@ from . import recount
 from .trace import SHARED, lanes_of, name_at, variable_at
 
 Figure = Dict[str, Any]
-WIDTH, MOST_ROWS = 900, 6
+WIDTH, MOST_ROWS, NEXT_LINE = 900, 6, 11
+WIDEST = .7  # of their height: what the letters of "s+128" take on average, DejaVu for Helvetica
 INK, SOFT, LINE, FAINT = "#1c2430", "#5b6675", "#c9c7c0", "#efeee9"
 BLUE, PALE, HOT, HOT_PALE = "#0072b2", "#b5d6ea", "#b84a00", "#fbe7da"
 ORANGE, GREEN = "#e69f00", "#00795a"
@@ -72,7 +73,17 @@ def unit(figure: Figure) -> str:
 
 def version(figure: Figure) -> str:
     """'05 shared tile' of 05_shared_tile.cu."""
-    return figure["file"].rsplit("/", 1)[-1].rsplit(".", 1)[0].replace("_", " ")
+    return figure.get("by", file_name(figure).rsplit(".", 1)[0]).replace("_", " ")
+
+
+def file_name(figure: Figure) -> str:
+    return figure["file"].rsplit("/", 1)[-1]
+
+
+def at_line(figure: Figure) -> str:
+    """'05 shared tile, line 23', or of a header '02 mma, fragments.cuh:39'"""
+    return f"{version(figure)}, " + (f"{file_name(figure)}:{figure['line']}" if "by" in figure
+                                     else f"line {figure['line']}")
 
 
 def kind(figure: Figure) -> str:
@@ -95,7 +106,7 @@ def title(figure: Figure) -> str:
     if figure["view"] == "block":
         return f"{version(figure)}: the warps of a block, request by request"
     costs = cost(figure, figure["items"][0]) if figure["view"] == "request" else "step by step"
-    return (f"{version(figure)}, line {figure['line']}: {what(figure)}"
+    return (f"{at_line(figure)}: {what(figure)}"
             + ("" if figure.get("quiet") else f", {costs}"))
 
 
@@ -123,7 +134,7 @@ class Grid:
     def __init__(self, x: float, width: float, names: Sequence[str]) -> None:
         self.small = width < 600
         self.size = 8.5 if self.small else 11
-        self.left = x + max([30, *(len(name) * self.size * .56 + 8 for name in names)])
+        self.left = x + max([30, *(len(name) * self.size * WIDEST + 6 for name in names)])
         self.cell = (x + width - self.left - 2) / 32
         self.high = 8.0 if self.small else 15.0
 
@@ -134,11 +145,15 @@ class Grid:
         return self.x(column + .5)
 
     def box(self, sheet: Sheet, column: int, y: float, fill: str, stroke: str = "none",
-            words: str = "", colour: str = "#ffffff") -> None:
+            words: str = "", colour: str = "#ffffff", lines: int = 1) -> None:
+        """A cell with as many lines of words, or with room for more."""
         gap = .5 if self.small else .9
-        sheet.rect(self.x(column) + gap, y, self.cell - 2 * gap, self.high, fill, stroke)
-        if words and not self.small:
-            sheet.text(self.middle(column), y + self.high * .76, words, 10, colour, "middle")
+        high = self.high + (lines - 1) * NEXT_LINE
+        sheet.rect(self.x(column) + gap, y, self.cell - 2 * gap, high, fill, stroke)
+        said = words.split("\n") if words and not self.small else []
+        first = y + self.high * .76 + (lines - len(said)) * NEXT_LINE / 2
+        for number, line in enumerate(said):
+            sheet.text(self.middle(column), first + number * NEXT_LINE, line, 10, colour, "middle")
 
     def label(self, sheet: Sheet, y: float, words: str) -> None:
         sheet.text(self.left - 5, y + self.high * .8, words, self.size, SOFT, "end")
@@ -222,7 +237,7 @@ def request(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> f
     grid = Grid(x, width, [row_name(figure, row * 128) for row in rows])
     chosen = figure.get("unit", 0)
     now = [mark.lane for mark in solution.marks if chosen and mark.unit == chosen - 1]
-    head = f"{version(figure)}, line {figure['line']}" if grid.small else title(figure)
+    head = at_line(figure) if grid.small else title(figure)
     sheet.text(x + 4, y + 14, head, 12 if grid.small else 14, INK, bold=True)
     y += 20
     if grid.small:
@@ -253,7 +268,7 @@ def request(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> f
 def lanes(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> float:
     """Which lanes take part, request after request: how a tree thins out."""
     grid = Grid(x, width - 190, ["request 10"])
-    sheet.text(x + 4, y + 14, f"{version(figure)}, line {figure['line']}: the lanes of warp "
+    sheet.text(x + 4, y + 14, f"{at_line(figure)}: the lanes of warp "
                f"{figure['warp']} in its {kind(figure)}s", 14, INK, bold=True)
     y += 24
     for number, item in enumerate(figure["items"], figure["first"]):
@@ -273,7 +288,7 @@ def banks(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> flo
     """Which lanes want a word of which bank, request after request: a column's depth is the number
     of wavefronts."""
     grid = Grid(x, width - 150, ["request 10"])
-    sheet.text(x + 4, y + 14, f"{version(figure)}, line {figure['line']}: where the lanes of warp "
+    sheet.text(x + 4, y + 14, f"{at_line(figure)}: where the lanes of warp "
                f"{figure['warp']} find their words ({kind(figure)}s)", 14, INK, bold=True)
     y += 24
     grid.label(sheet, y, "bank")
@@ -286,12 +301,18 @@ def banks(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> flo
         grid.label(sheet, y, f"request {number}")
         sheet.text(grid.x(32) + 8, y + 12, cost(figure, item), 11,
                    HOT if item[4] > 1.5 * item[5] else INK)
-        for mark in solution.marks:
-            fill, stroke, ink = looks[min(mark.unit, 1)] if solution.units > solution.ideal else (
-                looks[0])
-            grid.box(sheet, mark.word % 32, y + mark.unit * (grid.high + 1), fill, stroke,
-                     str(mark.lane), ink)
-        y += solution.units * (grid.high + 1) + 7
+        for wavefront in range(solution.units):
+            served: Dict[int, List[int]] = {}
+            for mark in solution.marks:
+                if mark.unit == wavefront:
+                    served.setdefault(mark.word % 32, []).append(mark.lane)
+            lines = 2 if any(len(those) == 2 for those in served.values()) else 1
+            look = looks[min(wavefront, 1) if solution.units > solution.ideal else 0]
+            for bank, those in served.items():
+                words = "\n".join(map(str, those)) if len(those) <= 2 else f"{len(those)}×"
+                grid.box(sheet, bank, y, look[0], look[1], words, look[2], lines)
+            y += grid.high + (lines - 1) * NEXT_LINE + 1
+        y += 7
     return y + 4
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,8 +28,23 @@ def command_of(page: Page, file: str, study: str) -> List[str]:
 
 
 def chapter_command(program: Path, file: str, study: str) -> List[str]:
-    """A chapter's program: of the sequence the version of this file alone."""
-    return versions_command(program, [Path(file).stem] if study == "sequence" else [], study)
+    """A chapter's program: the version of this file alone, where the study names it."""
+    return versions_command(program, named_in(program, [Path(file).stem], study), study)
+
+
+def named_in(program: Path, versions: List[str], study: str) -> List[str]:
+    """These versions, or none where the study's rows have other names."""
+    if study == "sequence":
+        return versions
+    listed = subprocess.run([str(program), "--list"], stdout=subprocess.PIPE, check=True,
+                            universal_newlines=True).stdout
+    return versions if set(versions) <= set(rows_of(listed, study)) else []
+
+
+def rows_of(listed: str, study: str) -> List[str]:
+    """The rows of a study, of what --list prints."""
+    block = re.search(rf"^{re.escape(study)}: .*\n((?:  .*\n)*)", listed, re.M)
+    return re.findall(r"^  (\S+)", block[1], re.M) if block else []
 
 
 def run_versions(page: Page, versions: List[str], study: str, trace: Path) -> None:
