@@ -23,6 +23,7 @@
 #include "chapter/input.hpp"
 #include "chapter/problem.hpp"
 #include "chapter/selection.hpp"
+#include "chapter/write_file.hpp"
 #include "common_test.hpp"
 #include "error_of.hpp"
 #include "program/json.hpp"

@@ -277,6 +277,7 @@ function(course_demos name)
     endif()
     set(target ${name}_demo_${demo})
     course_program(${target} "demos/${demo}.cu")
+    target_include_directories(${target} PRIVATE "${COURSE_ROOT}/common")  # image/pnm.hpp, which links nothing
     set(label ch${number}.${COURSE_BACKEND})
     if(COURSE_BACKEND STREQUAL "cpu")
       if(NOT TARGET demos)

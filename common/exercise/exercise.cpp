@@ -2,11 +2,11 @@
 
 #include <cstdio>
 
+#include "chapter/write_file.hpp"
 #include "correct/verify.hpp"
 #include "device/cuda_check.hpp"
 #include "device/device.hpp"
 #include "exercise/teacher.hpp"
-#include "program/json.hpp"
 #include "program/run.hpp"
 
 namespace course {
@@ -114,7 +114,7 @@ int run_and_report(const Exercise& exercise, const Options& options, const Teach
   Report report = blank_report(exercise, options, device);
   const int code = check_and_judge(exercise, options, device, report);
   if (code == 3) report.judged->verdict = "right";
-  if (!options.json.empty()) write_file(options.json, json_document(report));
+  if (!options.json.empty()) write_report(options.json, report);
   teacher.tell(json_document(report));
   return code;
 }

@@ -53,13 +53,4 @@ class Json {
   bool after_key_ = false;
 };
 
-/// Finds out before a long run whether write_file() could write there. \throws Error as
-/// write_file() does.
-void check_writable(const std::string& path);
-
-/// Writes a file so that a reader sees the old contents or the new, never a part: to a temporary
-/// file beside it, then renamed; of a link, the file that it points to. \throws Error with exit
-/// code 4 and one line; an existing file is left as it was, and so is what is no regular file.
-void write_file(const std::string& path, const std::string& contents);
-
 }  // namespace course

@@ -90,4 +90,7 @@ std::string table_row(const Study& study, const Result& result, double previous)
 /// The result file, schema 1.
 std::string json_document(const Report& report);
 
+/// Writes the result file, after the table. \throws Error as write_file() does.
+void write_report(const std::string& path, const Report& report);
+
 }  // namespace course

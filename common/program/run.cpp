@@ -9,8 +9,8 @@
 
 #include "chapter/error.hpp"
 #include "chapter/selection.hpp"
+#include "chapter/write_file.hpp"
 #include "correct/verify.hpp"
-#include "program/json.hpp"
 
 namespace course {
 
@@ -113,7 +113,7 @@ int finish_run(const Chapter& chapter, Report& report) {
     std::printf("\nside studies (--study NAME):%s\n", others.c_str());
   }
   const std::string& file = report.options.json;
-  if (!file.empty()) write_file(file, json_document(report));
+  if (!file.empty()) write_report(file, report);
   if (report.interrupted) {
     std::fprintf(stderr, "interrupted: what was finished stands above%s\n",
                  file.empty() ? "" : " and is saved");
