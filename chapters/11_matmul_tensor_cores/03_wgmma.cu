@@ -26,6 +26,7 @@ constexpr int row_bytes = box_map::row_bytes;
 constexpr int a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes;
 constexpr int shared_bytes = 1024 + a_bytes + b_bytes;  // a swizzle begins at a multiple of 1024
 
+// snippet: head
 /// C = alpha A B^T + beta C, a tile per block, in `steps` times 128 bytes of each row of A and B;
 /// `across` tiles lie side by side.
 template <class T>
@@ -46,6 +47,7 @@ __global__ void __launch_bounds__(block_size, 2)
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
   __syncthreads();
+  // /snippet
   // snippet: steps
   float d[tile_n / 2] = {};
   for (int i = 0; i < steps; ++i) {
