@@ -31,7 +31,7 @@ __device__ void count_sixteen(unsigned* mine, uint4 v) {
 __global__ void __launch_bounds__(block_size, 2)
     count_samples(const std::uint8_t* samples, unsigned* counts, std::int64_t n, unsigned bins) {
   __shared__ unsigned mine[all_bins];
-  const int t = static_cast<int>(threadIdx.x);
+  const unsigned t = threadIdx.x;
   if (t < all_bins) mine[t] = 0;
   __syncthreads();
   const uint4* const in = reinterpret_cast<const uint4*>(samples);

@@ -32,8 +32,8 @@ __device__ void count_sixteen(unsigned* mine, uint4 v) {
 __global__ void __launch_bounds__(block_size, 2)
     count_samples(const std::uint8_t* samples, unsigned* counts, std::int64_t n, unsigned bins) {
   __shared__ unsigned counters[copies * all_bins];
-  const int t = static_cast<int>(threadIdx.x);
-  for (int c = t; c < copies * all_bins; c += block_size) counters[c] = 0;
+  const unsigned t = threadIdx.x;
+  for (unsigned c = t; c < copies * all_bins; c += block_size) counters[c] = 0;
   unsigned* const mine = &counters[t % 32];
   __syncthreads();
   const uint4* const in = reinterpret_cast<const uint4*>(samples);

@@ -14,8 +14,8 @@
 
 namespace limit {
 
-constexpr int block_size = 1024;
-constexpr std::int64_t room = 58112;  // counters in the 227 KiB of a block
+constexpr std::int64_t room = 58112;      // counters in the 227 KiB of a block
+constexpr std::int64_t most = INT32_MAX;  // as many blocks as there is room for
 
 template <class T>
 constexpr int per_vector = 16 / static_cast<int>(sizeof(T));
@@ -32,42 +32,63 @@ __device__ void for_each(uint4 v, Count count) {
   }
 }
 
-/// Share `share` of `shares` of the samples: calls count_vector() for 16 bytes, `loads` of them in
-/// flight per thread, and count(sample) for the rest. `once`: no other block reads these samples,
-/// so they need not stay in the caches. `together`: all threads of the block call count_vector().
-template <class T, int loads, bool once, bool together, class CountVector, class Count>
+/// Whether all samples of the warp's vectors are equal; all lanes ask. *sample: the one of lane 0.
+template <class T>
+__device__ bool all_equal(uint4 v, unsigned* sample) {
+  const unsigned word = __shfl_sync(~0u, v.x, 0);
+  *sample = static_cast<T>(word);
+  const bool mine = v.x == word && v.y == word && v.z == word && v.w == word;
+  constexpr unsigned repeat = sizeof(T) == 1 ? 0x01010101 : sizeof(T) == 2 ? 0x00010001 : 1;
+  return __all_sync(~0u, mine && word == *sample * repeat);
+}
+
+/// Share `share` of `shares` of the samples: calls count_vector() for 16 bytes and count(sample)
+/// for the rest. Each thread has the next `loads` vectors in flight while it counts. `together`:
+/// all threads of the block call count_vector().
+template <class T, int block_size, int loads, bool together, class CountVector, class Count>
 __device__ void for_share(const T* samples, std::int64_t n, unsigned share, unsigned shares,
                           CountVector count_vector, Count count) {
   const uint4* const in = reinterpret_cast<const uint4*>(samples);
   const int t = static_cast<int>(threadIdx.x);
-  const std::int64_t all = n / per_vector<T>, step = std::int64_t{shares} * block_size;
-  const std::int64_t end = together ? all - (block_size - 1 - t) : all;
+  const std::int64_t all = n / per_vector<T>, groups = all / block_size;
+  const std::int64_t end = together ? groups * block_size : all;
+  const std::int64_t step = std::int64_t{shares} * block_size, round = loads * step;
   std::int64_t i = std::int64_t{share} * block_size + t;
-  for (; i + (loads - 1) * step < end; i += loads * step) {
-    uint4 v[loads];
-#pragma unroll
-    for (int k = 0; k < loads; ++k) v[k] = once ? __ldcs(&in[i + k * step]) : in[i + k * step];
-#pragma unroll
-    for (int k = 0; k < loads; ++k) count_vector(v[k]);
+  uint4 v[loads], next[loads];
+  bool whole = i + round - step < end;  // all loads of this round exist
+  for (int k = 0; k < loads; ++k) {
+    if (whole) v[k] = in[i + k * step];
   }
-  for (; i < end; i += step) count_vector(in[i]);
-  if (i < all) for_each<T>(in[i], count);
+  while (whole) {
+    whole = i + 2 * round - step < end;
+    for (int k = 0; k < loads; ++k) {
+      if (whole) next[k] = in[i + round + k * step];
+    }
+    for (int k = 0; k < loads; ++k) count_vector(v[k]);
+    for (int k = 0; k < loads; ++k) v[k] = next[k];
+    i += round;
+  }
+  for (int k = 0; k < loads; ++k) {
+    if (i + k * step < end) v[k] = in[i + k * step];
+  }
+  for (int k = 0; k < loads; ++k) {
+    if (i + k * step < end) count_vector(v[k]);
+  }
+  if (together && share == groups % shares && end + t < all) for_each<T>(in[end + t], count);
   if (share == 0 && t < n % per_vector<T>) count(samples[per_vector<T> * all + t]);
 }
 
 /// Private counters for one of `windows` windows, of `per` bins each: block b counts for window b %
 /// windows, and the blocks of a window share the samples. A lane counts in copy lane % copies of a
-/// counter; the copies of a counter are neighbours. With copies, every sample has a counter. Two
-/// blocks per SM: there is one window. `alone`: one block, whose counters are the result.
-template <class T, int copies, int loads, int per_sm, bool alone>
+/// counter; the copies of a counter are neighbours. With copies, every sample has a counter.
+/// `alone`: one block, whose counters are the result.
+template <class T, int block_size, int per_sm, int copies, int loads, bool alone>
 __global__ void __launch_bounds__(block_size, per_sm)
     count_private(const T* samples, unsigned* counts, std::int64_t n, unsigned bins,
                   unsigned windows, unsigned per) {
   extern __shared__ unsigned counters[];
   const int t = static_cast<int>(threadIdx.x);
-  constexpr bool one_window = per_sm == 2;
-  const unsigned first = one_window ? 0 : blockIdx.x % windows * per;
-  const unsigned size = one_window ? bins : min(per, bins - first);
+  const unsigned first = blockIdx.x % windows * per, size = min(per, bins - first);
   for (unsigned c = t; c < copies * per; c += block_size) counters[c] = 0;
   unsigned* const mine = &counters[t % copies];
   __syncthreads();
@@ -78,10 +99,20 @@ __global__ void __launch_bounds__(block_size, per_sm)
       atomicAdd(&mine[sample - first], 1u);
     }
   };
-  for_share<T, loads, one_window, false>(
-      samples, n, one_window ? blockIdx.x : blockIdx.x / windows,
-      one_window ? gridDim.x : gridDim.x / windows, [=](uint4 v) { for_each<T>(v, count); }, count);
+  const auto count_vector = [=](uint4 v) {
+    unsigned sample;
+    if (sizeof(T) == 1 && all_equal<T>(v, &sample)) {
+      if (t % 32 == 0 && sample - first < size) {
+        atomicAdd(&mine[copies * (sample - first)], 32u * per_vector<T>);
+      }
+      return;
+    }
+    for_each<T>(v, count);
+  };
+  for_share<T, block_size, loads, sizeof(T) == 1>(samples, n, blockIdx.x / windows,
+                                                  gridDim.x / windows, count_vector, count);
   __syncthreads();
+  if (!alone) cudaGridDependencySynchronize();  // the result is zero
   for (unsigned b = t; b < size; b += block_size) {
     unsigned sum = 0;
 #pragma unroll 4
@@ -94,19 +125,25 @@ __global__ void __launch_bounds__(block_size, per_sm)
   }
 }
 
+/// Clears the result. The next kernel may start at once; it waits before it adds.
+__global__ void __launch_bounds__(1024) clear(unsigned* counts, unsigned bins) {
+  cudaTriggerProgrammaticLaunchCompletion();
+  for (unsigned b = blockIdx.x * 1024 + threadIdx.x; b < bins; b += gridDim.x * 1024) counts[b] = 0;
+}
+
 /// Additions in the L2 cache: one for all lanes where the whole warp has one sample, else one for
 /// each run of equal samples in a thread's vector.
-template <class T>
+template <class T, int block_size>
 __global__ void __launch_bounds__(block_size, 1)
     count_global(const T* samples, unsigned* counts, std::int64_t n, unsigned bins) {
+  cudaGridDependencySynchronize();  // the result is zero
   const auto add = [=](unsigned sample, unsigned times) {
     if (sample < bins) atomicAdd(&counts[sample], times);
   };
   const auto count_vector = [=](uint4 v) {
-    const unsigned a = __shfl_sync(~0u, v.x, 0), first = static_cast<T>(a);
-    const bool one_word = v.x == a && v.y == a && v.z == a && v.w == a;
-    if (__all_sync(~0u, one_word && a == first * (~0u / static_cast<T>(~T{0})))) {
-      if (threadIdx.x % 32 == 0) add(first, 32 * per_vector<T>);
+    unsigned sample;
+    if (all_equal<T>(v, &sample)) {
+      if (threadIdx.x % 32 == 0) add(sample, 32 * per_vector<T>);
       return;
     }
     unsigned before = static_cast<T>(v.x), times = 0;
@@ -120,8 +157,8 @@ __global__ void __launch_bounds__(block_size, 1)
     });
     add(before, times);
   };
-  for_share<T, 4, true, true>(samples, n, blockIdx.x, gridDim.x, count_vector,
-                              [=](unsigned sample) { add(sample, 1); });
+  for_share<T, block_size, 4, true>(samples, n, blockIdx.x, gridDim.x, count_vector,
+                                    [=](unsigned sample) { add(sample, 1); });
 }
 
 enum Way { any, alone, private_counters, global_counters };
@@ -133,13 +170,30 @@ Way best_way(std::int64_t n, std::int64_t bins) {
   return bins <= 20 * room ? private_counters : global_counters;
 }
 
-template <class T, int copies, int loads, int per_sm, bool alone>
+/// A launch whose blocks may start before the kernel in front of them, clear(), has ended.
+struct AfterClear {
+  cudaLaunchAttribute attribute = {};
+  cudaLaunchConfig_t config = {};
+  AfterClear(std::int64_t blocks, int block_size, std::size_t bytes, cudaStream_t stream) {
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(static_cast<unsigned>(block_size));
+    config.dynamicSmemBytes = bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+  }
+  AfterClear(const AfterClear&) = delete;  // config points into it
+};
+
+template <class T, int block_size, int per_sm, int copies, int loads, bool alone>
 cudaError_t count_in_windows(const T* samples, unsigned* counts, std::int64_t n, std::int64_t bins,
-                             cudaStream_t stream) {
+                             std::int64_t most_shares, cudaStream_t stream) {
   const std::int64_t windows = (bins + room - 1) / room;
   const std::int64_t per = copies > 1 ? 256 : (bins + windows - 1) / windows;
   const std::size_t bytes = static_cast<std::size_t>(per) * copies * sizeof(unsigned);
-  const auto kernel = count_private<T, copies, loads, per_sm, alone>;
+  const auto kernel = count_private<T, block_size, per_sm, copies, loads, alone>;
   std::int64_t resident = 0;
   if (cudaError_t error = launch::resident_blocks(kernel, block_size, bytes, &resident)) {
     return error;
@@ -150,11 +204,15 @@ cudaError_t count_in_windows(const T* samples, unsigned* counts, std::int64_t n,
       std::sqrt(100.0 * static_cast<double>(n) / static_cast<double>(bins)));
   std::int64_t shares = launch::blocks_for(n / per_vector<T>, block_size, resident / windows);
   if (shares > worth) shares = worth < 1 ? 1 : worth;
-  if (alone) shares = 1;
-  kernel<<<static_cast<unsigned>(shares * windows), block_size, bytes, stream>>>(
-      samples, counts, n, static_cast<unsigned>(bins), static_cast<unsigned>(windows),
-      static_cast<unsigned>(per));
-  return cudaGetLastError();
+  if (shares > most_shares) shares = most_shares;
+  if (alone) {
+    kernel<<<1, block_size, bytes, stream>>>(samples, counts, n, static_cast<unsigned>(bins), 1,
+                                             static_cast<unsigned>(per));
+    return cudaGetLastError();
+  }
+  const AfterClear launch(shares * windows, block_size, bytes, stream);
+  return cudaLaunchKernelEx(&launch.config, kernel, samples, counts, n, static_cast<unsigned>(bins),
+                            static_cast<unsigned>(windows), static_cast<unsigned>(per));
 }
 
 template <class T>
@@ -167,30 +225,38 @@ cudaError_t run(const T* samples, unsigned* counts, std::int64_t n, std::int64_t
   if (way == any) way = best_way(n, bins);
   if (way == alone) {
     if (bins > room) return cudaErrorInvalidValue;
-    return count_in_windows<T, 1, 4, 1, true>(samples, counts, n, bins, stream);
+    return count_in_windows<T, 1024, 1, 1, 4, true>(samples, counts, n, bins, 1, stream);
   }
-  const std::size_t bytes = static_cast<std::size_t>(bins) * sizeof(unsigned);
-  if (cudaError_t error = cudaMemsetAsync(counts, 0, bytes, stream)) return error;
+  clear<<<launch::blocks_for(bins, 4096, 1024), 1024, 0, stream>>>(counts,
+                                                                   static_cast<unsigned>(bins));
+  if (cudaError_t error = cudaGetLastError()) return error;
   if (n == 0) return cudaSuccess;
   if (way == private_counters) {
-    if constexpr (sizeof(T) == 1) {
-      if (bins <= 256 && n >= 1 << 22) {
-        return count_in_windows<T, 32, 2, 2, false>(samples, counts, n, bins, stream);
+    if constexpr (sizeof(T) == 1) {  // copies, so that lanes do not wait for each other
+      bins = bins < 256 ? bins : 256;
+      if (n <= 1 << 20) {
+        return count_in_windows<T, 512, 1, 4, 1, false>(samples, counts, n, bins, 66, stream);
       }
+      if (n < 1 << 22) {
+        return count_in_windows<T, 1024, 1, 8, 2, false>(samples, counts, n, bins, most, stream);
+      }
+      return count_in_windows<T, 1024, 1, 32, 4, false>(samples, counts, n, bins, most, stream);
+    } else {
+      if (bins <= 1 << 12 && n / per_vector<T> <= 1 << 15) {  // small, so that all SMs have a block
+        return count_in_windows<T, 256, 1, 1, 1, false>(samples, counts, n, bins, most, stream);
+      }
+      if (bins <= 1 << 14 && n >= 1 << 23) {
+        return count_in_windows<T, 1024, 2, 1, 2, false>(samples, counts, n, bins, most, stream);
+      }
+      return count_in_windows<T, 1024, 1, 1, 4, false>(samples, counts, n, bins, most, stream);
     }
-    if (bins <= 1 << 14) {
-      return count_in_windows<T, 1, 4, 2, false>(samples, counts, n, bins, stream);
-    }
-    return count_in_windows<T, 1, 8, 1, false>(samples, counts, n, bins, stream);
   }
   std::int64_t resident = 0;
-  if (cudaError_t error = launch::resident_blocks(count_global<T>, block_size, 0, &resident)) {
-    return error;
-  }
-  count_global<T>
-      <<<launch::blocks_for(n / per_vector<T>, block_size, resident), block_size, 0, stream>>>(
-          samples, counts, n, static_cast<unsigned>(bins));
-  return cudaGetLastError();
+  const auto kernel = count_global<T, 1024>;
+  if (cudaError_t error = launch::resident_blocks(kernel, 1024, 0, &resident)) return error;
+  const AfterClear launch(launch::blocks_for(n / per_vector<T>, 1024, resident), 1024, 0, stream);
+  return cudaLaunchKernelEx(&launch.config, kernel, samples, counts, n,
+                            static_cast<unsigned>(bins));
 }
 
 /// counts[b] = how many of the n samples are b, for b < bins; larger samples are not counted.
