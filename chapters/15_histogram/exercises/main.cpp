@@ -11,6 +11,11 @@ COURSE_LAUNCHERS(Words, (histogram), exercise, global_atomics);
 COURSE_LAUNCHERS(HistogramBy, (histogram_by), exercise);
 COURSE_LAUNCHERS(Bytes, (histogram), exercise, bytes);
 
+using Equalise = cudaError_t(const std::uint8_t* pixels, const unsigned* counts,
+                             std::uint8_t* table, std::uint8_t* out, std::int64_t n,
+                             cudaStream_t stream);
+COURSE_LAUNCHERS(Equalise, (equalise), exercise);
+
 namespace {
 
 using namespace course;
@@ -33,6 +38,61 @@ void count_words(Exercise& exercise) {
   exercise.yours = row("yours", "your version", histogram);
 }
 
+/// n pixels of `greys` different ones. They were counted as if the image were `times` of them.
+class EqualiseProblem : public Problem {
+ public:
+  using Problem::Problem;
+  std::uint8_t pixel(std::int64_t i) const {
+    const std::uint64_t bits = mix(seed(), static_cast<std::uint64_t>(i));
+    const auto greys = static_cast<std::uint64_t>(size()["greys"]);
+    const auto darkest = (256 - greys) / 2;
+    if (input() == Input::integers) {  // all as frequent, so that many quotients are whole numbers
+      return static_cast<std::uint8_t>(darkest + static_cast<std::uint64_t>(i) % greys);
+    }
+    const std::uint64_t first = bits % greys, second = (bits >> 20) % greys;
+    const std::uint64_t nearer = first < second ? first : second;  // dark ones are more frequent
+    return static_cast<std::uint8_t>(darkest + (bits >> 60 == 0 ? first : nearer));
+  }
+  std::vector<std::uint32_t> counts() const {
+    std::vector<std::uint32_t> all(256, 0);
+    const auto times = static_cast<std::uint32_t>(size()["times"]);
+    for (std::int64_t i = 0; i < n(); ++i) all[pixel(i)] += times;
+    return all;
+  }
+  std::vector<Array> inputs() const override {
+    Array pixels{"pixels", n(), Type::u8, seed()}, counted{"counts", 256, Type::u32, seed()};
+    pixels.values = [this](void* host) {
+      for (std::int64_t i = 0; i < n(); ++i) static_cast<std::uint8_t*>(host)[i] = pixel(i);
+    };
+    counted.values = [this](void* host) {
+      const std::vector<std::uint32_t> all = counts();
+      std::copy(all.begin(), all.end(), static_cast<std::uint32_t*>(host));
+    };
+    return {pixels, counted};
+  }
+  std::vector<Array> outputs() const override {
+    return {{"table", 256, Type::u8}, {"out", n(), Type::u8}};
+  }
+  double bytes_read() const override { return 1024 + static_cast<double>(n()); }
+  double bytes_written() const override { return 256 + static_cast<double>(n()); }
+  void expected(int output, double* values) const override {
+    const std::vector<std::uint32_t> all = counts();
+    std::uint64_t sums[256], sum = 0, darkest = 0;
+    for (int v = 0; v < 256; ++v) {
+      if (sum == 0) darkest = all[static_cast<std::size_t>(v)];
+      sums[v] = sum += all[static_cast<std::size_t>(v)];
+    }
+    const auto grey = [&](int v) {
+      return sums[v] <= darkest ? 0.0
+                                : static_cast<double>(255 * (sums[v] - darkest) / (sum - darkest));
+    };
+    for (std::int64_t i = 0; i < outputs()[static_cast<std::size_t>(output)].count; ++i) {
+      values[i] = grey(output == 0 ? static_cast<int>(i) : pixel(i));
+    }
+  }
+  Tolerance tolerance(int) const override { return {0, 0, true}; }
+};
+
 /// Samples of one byte, of `greys` values: 256 at random, few of them very frequent, or one.
 std::unique_ptr<Problem> make_bytes(const Size& size, std::uint64_t seed, Input input) {
   const std::int64_t greys = size["greys"];
@@ -49,7 +109,11 @@ int main(int argc, char** argv) {
   Exercise exercise;
   exercise.chapter = "15_histogram";
   // sectors, wavefronts and requests in turn
-  exercise.solutions = {{53648, 0, 8}, {17408, 15057, 19}, {17408, 15057, 19}, {16896, 24576, 81}};
+  exercise.solutions = {{53648, 0, 8},
+                        {17408, 15057, 19},
+                        {17408, 15057, 19},
+                        {16896, 24576, 81},
+                        {18440, 20373, 38}};
   if (exercise.number == 1) {
     count_words(exercise);
     exercise.test_sizes =
@@ -104,6 +168,20 @@ int main(int argc, char** argv) {
     exercise.most.atomic_wavefronts = 1;
     exercise.most.read_wavefronts = exercise.most.write_wavefronts = 2;
     exercise.room.wavefronts = 2.5;  // counters that are a thread's own are read and written
+  } else if (exercise.number == 5) {
+    exercise.make = make_problem<EqualiseProblem>();
+    exercise.yours = row("yours", "your version", exercise::equalise, {"n"});
+    exercise.test_sizes = sizes({"n", "greys", "times"}, {{4096, 100, 1},
+                                                          {4099, 256, 1000},
+                                                          {4096, 256, 1000003},
+                                                          {1, 1, 1},
+                                                          {33, 1, 70000000},
+                                                          {0, 256, 1},
+                                                          {9001, 2, 1},
+                                                          {1 << 18, 256, 10000}});
+    // A scan in shared memory, 24 requests per warp of each block, and pixels one by one. A thread
+    // that adds up 256 counts takes more requests in turn than that.
+    exercise.room.wavefronts = exercise.room.in_turn = 3;
   }
   return run_exercise(argc, argv, exercise);
 }
