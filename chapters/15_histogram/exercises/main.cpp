@@ -7,7 +7,7 @@
 
 using Words = Histogram<std::uint32_t>;
 using Bytes = Histogram<std::uint8_t>;
-COURSE_LAUNCHERS(Words, (histogram), exercise, global_atomics);
+COURSE_LAUNCHERS(Words, (histogram), exercise, global_atomics, shared_counters);
 COURSE_LAUNCHERS(HistogramBy, (histogram_by), exercise);
 COURSE_LAUNCHERS(Bytes, (histogram), exercise, bytes);
 
@@ -15,6 +15,10 @@ using Equalise = cudaError_t(const std::uint8_t* pixels, const unsigned* counts,
                              std::uint8_t* table, std::uint8_t* out, std::int64_t n,
                              cudaStream_t stream);
 COURSE_LAUNCHERS(Equalise, (equalise), exercise);
+
+using AddWeights = cudaError_t(const unsigned* samples, const unsigned* weights, unsigned* sums,
+                               std::int64_t n, std::int64_t bins, cudaStream_t stream);
+COURSE_LAUNCHERS(AddWeights, (add_weights), exercise);
 
 namespace {
 
@@ -93,6 +97,38 @@ class EqualiseProblem : public Problem {
   Tolerance tolerance(int) const override { return {0, 0, true}; }
 };
 
+/// sums[b] = the sum of the weights of all samples that are b. Runs of `run` equal samples.
+class WeightsProblem : public HistogramProblem<std::uint32_t> {
+ public:
+  using HistogramProblem::HistogramProblem;
+  std::uint32_t sample(std::int64_t i) const override {
+    const std::int64_t first = i / size()["run"] * size()["run"];
+    return HistogramProblem::sample(first);
+  }
+  std::uint32_t weight(std::int64_t i) const {
+    return static_cast<std::uint32_t>(mix(seed() + 1, static_cast<std::uint64_t>(i)) >> 32);
+  }
+  std::vector<Array> inputs() const override {
+    std::vector<Array> both = HistogramProblem::inputs();
+    Array weights{"weights", n(), Type::u32, seed()};
+    weights.values = [this](void* host) {
+      for (std::int64_t i = 0; i < n(); ++i) static_cast<std::uint32_t*>(host)[i] = weight(i);
+    };
+    both.push_back(weights);
+    return both;
+  }
+  std::vector<Array> outputs() const override { return {{"sums", bins(), Type::u32}}; }
+  double bytes_read() const override { return 8.0 * static_cast<double>(n()); }
+  void expected(int, double* values) const override {
+    std::vector<std::uint32_t> sums(static_cast<std::size_t>(bins()), 0);
+    for (std::int64_t i = 0; i < n(); ++i) {
+      const std::uint32_t bin = sample(i);
+      if (bin < sums.size()) sums[bin] += weight(i);
+    }
+    std::copy(sums.begin(), sums.end(), values);
+  }
+};
+
 /// Samples of one byte, of `greys` values: 256 at random, few of them very frequent, or one.
 std::unique_ptr<Problem> make_bytes(const Size& size, std::uint64_t seed, Input input) {
   const std::int64_t greys = size["greys"];
@@ -109,11 +145,8 @@ int main(int argc, char** argv) {
   Exercise exercise;
   exercise.chapter = "15_histogram";
   // sectors, wavefronts and requests in turn
-  exercise.solutions = {{53648, 0, 8},
-                        {17408, 15057, 19},
-                        {17408, 15057, 19},
-                        {16896, 24576, 81},
-                        {18440, 20373, 38}};
+  exercise.solutions = {{53648, 0, 8},      {17408, 15057, 19}, {17408, 15057, 19},
+                        {16896, 24576, 81}, {18440, 20373, 38}, {33256, 4604, 27}};
   if (exercise.number == 1) {
     count_words(exercise);
     exercise.test_sizes =
@@ -182,6 +215,25 @@ int main(int argc, char** argv) {
     // A scan in shared memory, 24 requests per warp of each block, and pixels one by one. A thread
     // that adds up 256 counts takes more requests in turn than that.
     exercise.room.wavefronts = exercise.room.in_turn = 3;
+  } else {
+    exercise.make = make_problem<WeightsProblem>();
+    exercise.yours = row("yours", "your version", exercise::add_weights, {"n", "bins"});
+    exercise.test_sizes = sizes({"n", "bins", "run"}, {{4099, 255, 48},
+                                                       {1, 1, 1},
+                                                       {20483, 4096, 1},
+                                                       {0, 7, 1},
+                                                       {33, 0, 5},
+                                                       {9001, 1000, 7},
+                                                       {70001, 256, 70001},
+                                                       {126 << 10, 256, 40}});
+    exercise.size = {{{"n", 1 << 27}, {"bins", 256}, {"run", 4096}}};
+    Words* const counting = shared_counters::histogram;
+    exercise.compared =
+        row("02_shared_counters", "counts, which the hardware merges", counting, {"n", "bins"});
+    exercise.least_ratio = 0.33;
+    // In global memory: 32 blocks add 256 sums by 8 warps for 4032 warps of samples, a sixteenth.
+    exercise.most.atomic_requests = 0.25;
+    exercise.room.sectors = 2.5;  // threads that load 64 consecutive bytes touch sectors twice
   }
   return run_exercise(argc, argv, exercise);
 }
