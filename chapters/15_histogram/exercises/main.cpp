@@ -197,7 +197,7 @@ int main(int argc, char** argv) {
     exercise.size = {{{"n", 1 << 29}, {"bins", 256}, {"greys", 256}}};
     Bytes* const alone = bytes::histogram;
     exercise.compared = row("04_bytes", "16 samples per load", alone, {"n", "bins"});
-    exercise.least_ratio = 1.3;
+    exercise.least_ratio = 1.2;
     exercise.most.atomic_wavefronts = 1;
     exercise.most.read_wavefronts = exercise.most.write_wavefronts = 2;
     exercise.room.wavefronts = 2.5;  // counters that are a thread's own are read and written

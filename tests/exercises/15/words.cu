@@ -65,7 +65,7 @@ cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n,
 }  // namespace one_block
 
 namespace a_thread_per_bin {
-// 1 2: NOT YET: right, but one after the other
+// 1: NOT YET: right, but one after the other
 __global__ void count_own_bin(const unsigned* samples, unsigned* counts, std::int64_t n,
                               unsigned bins) {
   const unsigned b = blockIdx.x * 32 + threadIdx.x;
