@@ -1,4 +1,4 @@
-// Exercise 3: a kernel that many have copied, with two mistakes. One of them stands in two places.
+// Exercise 3: a kernel that many have copied, with two mistakes. One of them is in two lines.
 // ./chapters/run 15 --exercise 3          builds and checks it; --hint helps
 #include <cuda_runtime.h>
 

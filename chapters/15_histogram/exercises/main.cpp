@@ -1,4 +1,4 @@
-// The program behind an exercise: one file of yours, beside the version that it has to match or to
+// The program behind an exercise: one file of yours, next to the version that it has to match or to
 // beat. Passed means: right on every size below, and, where the exercise asks for it, fast enough:
 // by its rate on a GPU, by what is counted on the CPU backend.
 #include "chapter/rows.hpp"
