@@ -301,6 +301,9 @@ TEST(MostCounted, NamesTheFirstFinding) {
          "bank conflicts: 2 wavefronts per read of shared memory, 1 would do");
   expect(&M::write_wavefronts, 1,
          "bank conflicts: 2 wavefronts per write of shared memory, 1 would do");
+  counts.shared_atomics = {20, 40, 20};
+  expect(&M::atomic_wavefronts, 1,
+         "bank conflicts: 2 wavefronts per atomic of shared memory, 1 would do");
   expect(&M::load_requests, 0.25, "0.5 load requests per 32 elements, 0.25 would do");
   expect(&M::atomic_requests, 1, "2 atomics per 32 elements, 1 would do");
   expect(&M::read_requests, 0.5, "1 reads of shared memory per 32 elements, 0.5 would do");

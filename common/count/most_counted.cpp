@@ -55,10 +55,10 @@ double barriers_per_block(const Model& counts) {
 }  // namespace
 
 bool MostCounted::any() const {
-  return load_sectors + store_sectors + read_wavefronts + write_wavefronts + load_requests +
-             atomic_requests + read_requests + read_wavefronts_per_multiply + bytes_per_element +
-             bulk_bytes_per_element + bulk_bytes_per_block + barriers_per_block + shared_bytes +
-             launches >
+  return load_sectors + store_sectors + read_wavefronts + write_wavefronts + atomic_wavefronts +
+             load_requests + atomic_requests + read_requests + read_wavefronts_per_multiply +
+             bytes_per_element + bulk_bytes_per_element + bulk_bytes_per_block +
+             barriers_per_block + shared_bytes + launches >
          0;
 }
 
@@ -75,6 +75,8 @@ std::string too_many(const MostCounted& most, const Model& counts, std::int64_t 
                   most.read_wavefronts),
       of_requests("bank conflicts: ", counts.shared_stores, "wavefronts per write of shared memory",
                   most.write_wavefronts),
+      of_requests("bank conflicts: ", counts.shared_atomics,
+                  "wavefronts per atomic of shared memory", most.atomic_wavefronts),
       finding("", per_32_elements(counts.global_loads, elements), "load requests per 32 elements",
               most.load_requests),
       finding("", per_32_elements(counts.global_atomics, elements), "atomics per 32 elements",

@@ -17,8 +17,9 @@ struct MostCounted {
   /// Sectors per request to global memory, for a lane's access of 4 bytes. Accesses of 8 and 16
   /// bytes may take two and four times as many: they move as many bytes more.
   double load_sectors = 0, store_sectors = 0;
-  /// Wavefronts per request to shared memory, for a lane's access of 4 bytes, as above.
-  double read_wavefronts = 0, write_wavefronts = 0;
+  /// Wavefronts per request to shared memory, for a lane's access of 4 bytes, as above. Atomics are
+  /// neither reads nor writes here.
+  double read_wavefronts = 0, write_wavefronts = 0, atomic_wavefronts = 0;
   /// Loads and atomics of global memory and reads of shared memory by a warp, per 32 elements of
   /// the first input.
   double load_requests = 0, atomic_requests = 0, read_requests = 0;
