@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "device/cuda_check.hpp"
 
@@ -43,11 +44,9 @@ std::string Device::capability_text() const {
 }
 
 std::string Device::short_name() const {
-  std::string text = name;
-  for (const char* word : {"NVIDIA", "GeForce", "Tesla", "Quadro"}) {
-    const auto at = text.find(word);
-    if (at != std::string::npos) text.erase(at, std::string(word).size());
-  }
+  // Not what every card of the family has in its name, nor how much memory it has.
+  static const std::regex left_out("NVIDIA|GeForce|Tesla|Quadro|[0-9]+GB|HBM[0-9]*e?");
+  const std::string text = std::regex_replace(name, left_out, "");
   std::string result;
   for (const unsigned char c : text) {
     if (std::isalnum(c)) result += static_cast<char>(std::tolower(c));

@@ -1003,7 +1003,8 @@ class DoctorTest(ScriptTest):
 class ModuleTest(unittest.TestCase):
     def test_short_names(self) -> None:
         for name, short in {"NVIDIA H200": "h200", "NVIDIA GeForce RTX 4090": "rtx4090",
-                            "Tesla T4": "t4", "NVIDIA A100-SXM4-80GB": "a100sxm480gb"}.items():
+                            "Tesla T4": "t4", "NVIDIA A100-SXM4-80GB": "a100sxm4",
+                            "NVIDIA H100 80GB HBM3": "h100", "NVIDIA H100 PCIe": "h100pcie"}.items():
             self.assertEqual(machine.short_name(name), short)
 
     def test_versions(self) -> None:

@@ -18,12 +18,18 @@ from .results import ResultError, ResultFile, Row
 WRITTEN = ("results", "snippet", "draw", "page", "value", "limiters", "limiter", "table",
            "chapters")
 INLINE = ("value", "limiter")  # in a sentence
-FILES = {"results": "results/h200.json", "value": "results/h200.json",  # where file= is left out
-         "limiters": "results/h200-limiters.csv", "limiter": "results/h200-limiters.csv"}
+ENDINGS = {"results": ".json", "value": ".json",  # of the file where file= is left out
+           "limiters": "-limiters.csv", "limiter": "-limiters.csv"}
 NOT_RECORDED = "*not recorded yet*"
 FENCE = re.compile(r"[ \t]*\n(```+)[^\n]*\n(?:.*?\n)??\1[ \t]*(?=\n|\Z)", re.S)
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".hpp": "cpp", ".py": "python",
              ".sh": "bash", ".txt": "cmake"}
+
+
+def file_of(page: Page, kind: str, named: Dict[str, str]) -> str:
+    """The file that a marker takes its figures from, relative to the page."""
+    folder = page.path.parent
+    return named.get("file") or str(results.recorded(folder, ENDINGS[kind]).relative_to(folder))
 
 
 def read_table(path: Path) -> Tuple[str, List[str], List[List[str]]]:
@@ -74,7 +80,7 @@ class Writer:
     def rows(self, study: str,
              named: Dict[str, str]) -> Tuple[ResultFile, List[Row], Dict[str, int]]:
         """The result file, the rows of the study that `size=` and `only=` leave, and the sizes."""
-        name = named.get("file", FILES["results"])
+        name = file_of(self.page, "results", named)
         if name not in self.files:
             path = self.page.path.parent / name
             self.files[name] = results.load(path)
@@ -117,7 +123,7 @@ class Writer:
             columns = self.columns(result, rows, named.get("columns", "rate"), axis)
             headers, lines = tables.axis_table(result, axis, columns)
             headers[0] = study.axis_label or axis
-        changed = self.older[named.get("file", FILES["results"])]
+        changed = self.older[file_of(self.page, "results", named)]
         late = dict.fromkeys(row.file for row in rows if row.file in changed)
         below = result.provenance()
         if late:
@@ -161,7 +167,7 @@ class Writer:
         return tables.cell(result, rows[0], field).split(" +-")[0]
 
     def limiters_of(self, named: Dict[str, str]) -> limiters.Record:
-        name = named.get("file", FILES["limiters"])
+        name = file_of(self.page, "limiters", named)
         if name not in self.records:
             self.records[name] = limiters.load(self.page.path.parent / name)
         return self.records[name]
@@ -228,7 +234,8 @@ def awaits_record(page: Page, marker: Marker) -> bool:
     if UNRECORDED not in page.text or marker.kind in ("snippet", "draw", "page", "chapters"):
         return False
     named = dict(word.split("=", 1) for word in marker.words.split() if "=" in word)
-    file = named.get("file", FILES.get(marker.kind, marker.words.split()[0]))
+    file = (file_of(page, marker.kind, named) if marker.kind in ENDINGS
+            else named.get("file", marker.words.split()[0]))
     return not (page.path.parent / file).exists()
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Iterator, List, Set
 
+from . import results
 from .pages import UNRECORDED
 
 WANTED = 6  # exercises of a chapter that is done
@@ -99,9 +100,10 @@ def ladder(root: Path, folder: Path) -> Iterator[str]:
     if not (root / "tests" / f"{folder.name}_test.cpp").exists():
         yield f"no tests/{folder.name}_test.cpp"
     if UNRECORDED not in read(folder / "README.md"):
-        for name in ("h200.json", "h200-sequence.svg"):
-            if not (folder / "results" / name).exists():
-                yield f"no results/{name} (nor '{UNRECORDED}' in README.md)"
+        for ending in (".json", "-sequence.svg"):
+            file = results.recorded(folder, ending)
+            if not file.exists():
+                yield f"no results/{file.name} (nor '{UNRECORDED}' in README.md)"
 
 
 def programs(root: Path, folder: Path) -> Iterator[str]:

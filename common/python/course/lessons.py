@@ -8,7 +8,7 @@ A table
     (written: the table, and a line with GPU, date and commit)
     <!-- /results -->
 
-    file=     the result file, relative to the page (default: results/h200.json)
+    file=     the result file, relative to the page (default: results/h200.json, else h100.json)
     only=     versions: numbers, ranges of numbers, or whole names (default: all)
     size=     keeps the rows with these sizes: `n:2^28`, several as `rows:8192,cols:8192`
     columns=  fields: title, size, time, rate, of_limit, x_previous, check, registers, bytes,
@@ -35,7 +35,7 @@ What limits each version (figures of Nsight Compute, which common/profile record
   and one of its numbers in a sentence
     <!-- limiter: VERSION FIELD [file=...] -->78 %<!-- /limiter -->
 
-    file=     the CSV file, relative to the page (default: results/h200-limiters.csv)
+    file=     the CSV file, relative to the page (default: results/h200-limiters.csv, else h100-)
     columns=  dram, l2, sm (% of what each could do), issue (% of the issue slots used), warps (% of
               the warps that fit), lanes (active of 32), shared_wavefronts (for each request to
               shared memory: 1 without conflicts, 4 if every lane moves 16 bytes), stall (the

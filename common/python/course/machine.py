@@ -269,8 +269,8 @@ def arch_name(digits: str) -> str:
 
 
 def short_name(gpu: str) -> str:
-    """'NVIDIA GeForce RTX 4090' as 'rtx4090', for file names."""
-    words = re.sub(r"\b(NVIDIA|GeForce|Tesla|Quadro)\b", "", gpu, flags=re.IGNORECASE)
+    """'NVIDIA GeForce RTX 4090' as 'rtx4090', 'NVIDIA H100 80GB HBM3' as 'h100': for file names."""
+    words = re.sub(r"\b(NVIDIA|GeForce|Tesla|Quadro|\d+GB|HBM\d*e?)\b", "", gpu, flags=re.IGNORECASE)
     return re.sub(r"[^a-z0-9]", "", words.lower()) or "gpu"
 
 

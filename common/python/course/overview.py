@@ -11,7 +11,6 @@ from .pages import LessonError
 from .results import ResultFile, Row
 
 STUDY = "sequence"
-RECORD = "results/h200.json"
 HEADERS = ["chapter", "naive", "best", "% of limit", "library"]
 
 
@@ -52,16 +51,17 @@ def table(root: Path) -> str:
     """The table in Markdown, and a line that says where and when its figures were measured."""
     lines, sources, older = [], [], []
     for folder in sorted((root / "chapters").iterdir()):
-        if not FOLDER.fullmatch(folder.name) or not (folder / RECORD).exists():
+        record = results.recorded(folder)
+        if not FOLDER.fullmatch(folder.name) or not record.exists():
             continue
-        result = results.load(folder / RECORD)
+        result = results.load(record)
         lines.append(line(title(folder), result))
         sources.append(result.provenance().split(", commit")[0])
         shown = [(row.file, row.code) for row in result.rows_of(STUDY)]
         if code.older(shown, code.hashes(folder, root / "common")):
             older.append(folder.name[:2])
     if not lines:
-        raise LessonError(f"no chapter has a {RECORD}")
+        raise LessonError("no chapter has a record, such as results/h200.json")
     below = "; ".join(dict.fromkeys(sources))
     if older:
         below += f"; some figures are not of the present code: {', '.join(older)}"
