@@ -496,6 +496,7 @@ void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size
   if (counted) {
     check_bulk(to, from, bytes, site);
     check_initialised(record, site);
+    check_refill(*current_thread, to, bytes, site);
   }
   if (tracing) trace_copy(to, from, bytes, site);
   record.copies.push_back({to, from, bytes, site, counted, false, counted});
@@ -512,6 +513,7 @@ void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
   check_initialised(record, site);
   for (const TensorPiece& piece : tensor_pieces(map, coordinates, rank, shared, false, pc)) {
     check_seen(piece.shared, piece.global, piece.bytes, site);
+    check_refill(*current_thread, piece.shared, piece.bytes, site);
     if (tracing && piece.global != nullptr) {
       trace_copy(piece.shared, piece.global, piece.bytes, site);
     }

@@ -509,6 +509,28 @@ void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Acc
   check_fully(thread, address, bytes, kind, strength, pc);
 }
 
+void check_refill(Thread& thread, const void* to, std::size_t bytes, ProgramCounter pc) {
+  if (!checking) return;
+  if (thread.unsettled) settle(thread);
+  const auto start = reinterpret_cast<std::uintptr_t>(to);
+  for (std::uintptr_t a = start; a < start + bytes; a += 4) {
+    std::size_t word = 0;
+    if (!word_of(a, &word)) return;
+    for (const Record& read : cells[word].read) {
+      ProgramCounter loaded_at = 0;
+      if (surely_ordered(read, thread, *thread.block) ||
+          !is_alive(*thread.block->gang, read.serial)) {
+        continue;
+      }
+      const Ordered order = ordered(read, thread, &loaded_at);
+      if (order == Ordered::yes) continue;
+      report(thread, a, read, false, Access::store, pc,
+             order == Ordered::loosely ? Verdict::no_acquire : Verdict::race, loaded_at);
+      return;
+    }
+  }
+}
+
 void settle(Thread& thread) {
   thread.unsettled = false;
   if (thread.acquires != nullptr) settle_acquire(thread);

@@ -303,6 +303,10 @@ void set_up_checks();
 enum class Strength : std::uint8_t { plain, is_volatile, atomic, copied };
 void check_access(Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
                   Strength strength, ProgramCounter pc);
+/// The thread begins a bulk copy into shared memory: what was read there before must be ordered
+/// before that. (Its landing is an access of the thread that waits for it, which may be one of the
+/// readers.)
+void check_refill(Thread& thread, const void* to, std::size_t bytes, ProgramCounter pc);
 /// Counts a copy that the running thread starts (LDGSTS); who waits for it has it checked.
 void count_copy(const void* to, const void* from, std::size_t bytes, ProgramCounter pc);
 // ---- check_address.cpp ----

@@ -332,6 +332,52 @@ TEST_F(Proxy, fence_before_a_tile_is_overwritten_is_right) {
   expect_clean();
 }
 
+/// The last thread copies a tile in twice. Between the copies all threads read, and synchronize, or
+/// the last thread only waits a while.
+template <bool synchronized>
+__global__ void refill(const int* in, int* out) {
+  __shared__ alignas(128) int tile[n];
+  __shared__ alignas(8) std::uint64_t full[2];
+  const int t = threadIdx.x;
+  const bool copies = t == n - 1;
+  if (copies) {
+    for (std::uint64_t& barrier : full) ptx::mbarrier_init(&barrier, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+  }
+  __syncthreads();
+  int sum = 0;
+  for (int round = 0; round < 2; ++round) {
+    if (copies) {
+      ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                     &full[round], sizeof tile);
+      ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, in,  // HERE refilled
+                         sizeof tile, &full[round]);
+    }
+    wait_for_phase(&full[round], 0);
+    sum += tile[t];  // HERE tile read
+    ptx::fence_proxy_async(ptx::space_shared);
+    if (synchronized) __syncthreads();
+    if (!synchronized && copies) __nanosleep(1000);  // the others read meanwhile
+  }
+  out[t] = sum;
+}
+template <bool synchronized>
+void run_refill() {
+  Array<int> in(n, 1), out(n);
+  refill<synchronized><<<1, n>>>(in.get(), out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.host(), std::vector<int>(n, 2));
+}
+TEST_F(Proxy, refilled_after_a_barrier_is_right) {
+  run_refill<true>();
+  expect_clean();
+}
+// The copy lands when a reader waits for it, whose own reads are no race with that.
+TEST_F(Proxy, refilled_while_others_may_read) {
+  run_refill<false>();
+  expect_finding("race", "refill<synchronized>", {at("tile read"), at("refilled"), "writes it"});
+}
+
 /// In and out again: the copy engine sees what it wrote itself.
 __global__ void through(const int* in, int* out) {
   __shared__ alignas(128) int tile[n];
