@@ -2,7 +2,7 @@
 //   host has divided. Any ascending list of levels: a binary search in shared memory.
 // Predicts: the multiplication is hidden behind the loads. The search of 256 bins takes eight
 //   dependent loads per sample, so shared memory sets the pace and no longer DRAM.
-// Still wrong: the search. (Fewer steps: see exercise 5.)
+// Still wrong: the search.
 #include <cuda_runtime.h>
 
 #include <cstdint>

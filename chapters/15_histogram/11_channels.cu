@@ -1,8 +1,7 @@
 // Idea: an image has 1 to 4 channels side by side, one byte each: r g b r g b ... Each channel has
 //   256 counters of its own. Which channel a byte belongs to follows from its position.
-// Predicts: as many additions per byte as 06. 16 copies in place of 32 leave room for two blocks
-// per
-//   SM with four channels, and two lanes share a bank's word.
+// Predicts: as many additions per byte as 06. 16 copies in place of 32 leave room for two blocks on
+//   an SM with four channels, and two lanes share a word of each bank.
 // Still wrong: see 80, which takes one channel.
 #include <cuda_runtime.h>
 

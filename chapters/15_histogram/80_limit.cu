@@ -1,7 +1,6 @@
 // The fastest version: samples of one, two or four bytes, any number of bins. It takes one of three
 //   ways:
-//   - alone: one block counts in shared memory and stores. Nothing is cleared before, nothing
-//   added.
+//   - alone: one block counts in shared memory and stores its counters.
 //   - private: 03's counters, 07's windows, 06's copies for bytes.
 //   - global: additions in the L2 cache; lanes and neighbours that are equal are added up before.
 // Still wrong: with W windows an SM examines W samples to count one.

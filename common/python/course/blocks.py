@@ -12,7 +12,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from . import code, limiters, overview, results, tables
 from .draw import drawn, embedded
 from .listings import extract
-from .pages import UNRECORDED, LessonError, Marker, Page
+from .pages import UNRECORDED, LessonError, Marker, Page, recorded
 from .results import ResultError, ResultFile, Row
 
 WRITTEN = ("results", "snippet", "draw", "page", "value", "limiters", "limiter", "table",
@@ -29,7 +29,7 @@ LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".cpp": "cpp", ".hpp": "cpp", ".py":
 def file_of(page: Page, kind: str, named: Dict[str, str]) -> str:
     """The file that a marker takes its figures from, relative to the page."""
     folder = page.path.parent
-    return named.get("file") or str(results.recorded(folder, ENDINGS[kind]).relative_to(folder))
+    return named.get("file") or str(recorded(folder, ENDINGS[kind]).relative_to(folder))
 
 
 def read_table(path: Path) -> Tuple[str, List[str], List[List[str]]]:

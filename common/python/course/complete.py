@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import Iterator, List, Set
 
-from . import results
-from .pages import UNRECORDED
+from .pages import UNRECORDED, recorded
 
 WANTED = 6  # exercises of a chapter that is done
 HEADING = re.compile(r"# Exercise [0-9]: .+ \([0-9]+ minutes\)\n")
@@ -101,7 +100,7 @@ def ladder(root: Path, folder: Path) -> Iterator[str]:
         yield f"no tests/{folder.name}_test.cpp"
     if UNRECORDED not in read(folder / "README.md"):
         for ending in (".json", "-sequence.svg"):
-            file = results.recorded(folder, ending)
+            file = recorded(folder, ending)
             if not file.exists():
                 yield f"no results/{file.name} (nor '{UNRECORDED}' in README.md)"
 

@@ -7,7 +7,7 @@ from typing import List, Optional, Sequence
 
 from . import code, results, tables
 from .complete import FOLDER
-from .pages import LessonError
+from .pages import LessonError, recorded
 from .results import ResultFile, Row
 
 STUDY = "sequence"
@@ -51,7 +51,7 @@ def table(root: Path) -> str:
     """The table in Markdown, and a line that says where and when its figures were measured."""
     lines, sources, older = [], [], []
     for folder in sorted((root / "chapters").iterdir()):
-        record = results.recorded(folder)
+        record = recorded(folder)
         if not FOLDER.fullmatch(folder.name) or not record.exists():
             continue
         result = results.load(record)

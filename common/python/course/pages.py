@@ -9,6 +9,13 @@ MARKER = re.compile(r"<!--\s*(?:(results|snippet|draw|page|value|limiters|limite
                     r"|teaches|needs):(.*?)|/(results|value|limiters|limiter|table|chapters)\s*)-->",
                     re.S)
 UNRECORDED = "<!-- unrecorded -->"
+CARDS = ("h200", "h100")  # whose record a page quotes that does not say: the first that is there
+
+
+def recorded(folder: Path, ending: str = ".json") -> Path:
+    """A chapter's record, 'results/h200.json', or another file that begins with the card's name."""
+    files = [folder / "results" / (card + ending) for card in CARDS]
+    return next((file for file in files if file.exists()), files[0])
 
 
 class LessonError(Exception):

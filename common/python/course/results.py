@@ -20,14 +20,7 @@ VERDICTS = ("passed", "right", "not yet")
 ACCESSES = {f"{space}_{what}" for space in ("global", "shared")
             for what in ("loads", "stores", "atomics")}
 LARGEST, SMALLEST = 1e30, 1e-30  # of numbers that can be multiplied and divided without a thought
-CARDS = ("h200", "h100")  # whose record a page quotes that does not say: the first that is there
 LONGEST = 1000  # characters of an error, which may quote what a file has
-
-
-def recorded(folder: Path, ending: str = ".json") -> Path:
-    """A chapter's record, 'results/h200.json', or another file that begins with the card's name."""
-    files = [folder / "results" / (card + ending) for card in CARDS]
-    return next((file for file in files if file.exists()), files[0])
 
 
 class ResultError(Exception):
