@@ -1,5 +1,5 @@
-// Three ways to add up equal lanes before 08's additions: __match_any_sync, the samples of two
-// lanes, and whole warps only. 09 combines the last two.
+// Three ways to add up equal lanes before 08's additions: the instruction match.any, the samples of
+// two lanes, and whole warps only. 09 combines the last two.
 #include <cuda_runtime.h>
 
 #include <cstdint>
