@@ -3,7 +3,7 @@
 //   thread whose addition sets the highest bit sees that and empties the counter.
 // Predicts: 75,000 bins need 150,000 bytes, one window: each sample is examined once.
 // Still wrong: this addition returns a value and adds 1 or 65,536, so the hardware cannot merge the
-//   lanes that add to the same counter: a constant input takes 32 turns per warp.
+//   lanes that add to the same counter: a constant input takes 32 wavefronts per warp.
 #include <cuda_runtime.h>
 
 #include <cstdint>

@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(block_size, 2)
   }
 }
 
-/// Counts into the bins of bin_of, which needs `more` words of shared memory beside the counters.
+/// Counts into the bins of bin_of, which needs `more` words of shared memory besides the counters.
 template <class BinOf>
 cudaError_t run(const unsigned* samples, unsigned* counts, std::int64_t n, const BinOf& bin_of,
                 std::int64_t more, cudaStream_t stream) {
