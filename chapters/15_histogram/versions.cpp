@@ -75,13 +75,15 @@ std::vector<Size> word_sizes() {
       if (bins < 10000 || n == 3 || n == 20483) sizes.push_back(size_of(n, bins));
     }
   }
-  sizes.push_back(size_of(200003, 1));  // counters of 16 bits come to 2^15
+  for (const std::int64_t bins : {1000, 5000, 58117}) sizes.push_back(size_of(69999, bins));
+  sizes.push_back(size_of(300007, 1));  // counters of 16 bits would come to 2^16
   sizes.push_back(size_of(9001, 116224));
   sizes.push_back(size_of(9001, 116225));
   if (!all_is_checked) {
     for (const std::int64_t bins : {58112, 58113, 300001, 1000000}) {
       sizes.push_back(size_of(1000003, bins));
     }
+    sizes.push_back(size_of((1 << 23) + 5, 1000));  // all loops of all blocks turn
     sizes.push_back(size_of((1 << 25) + 3, 1));
     sizes.push_back(size_of(1003, 1 << 24));
   }
@@ -110,6 +112,11 @@ Study spread(const char* name, const char* title, Spread of, const char* only) {
   study.test_sizes = {size_of(99, 7), size_of(40003, 1000), size_of(20483, 75000)};
   if (of == Spread::constant || of == Spread::runs) {
     study.test_sizes.push_back(size_of(300007, 1000));  // counters of 16 bits are emptied
+  }
+  if (of == Spread::two) study.test_sizes.push_back(size_of(600007, 1000));  // in both halves
+  if (of == Spread::cyclic) study.test_sizes.push_back(size_of((1 << 23) + 5, 1000));
+  if (of == Spread::constant && !all_is_checked) {
+    study.test_sizes.push_back(size_of((1 << 25) + 3, 1000));
   }
   return study;
 }
@@ -175,16 +182,25 @@ Study narrow(const char* name, const char* title, Spread of) {
                                .sharing(227 * 1024)
                                .up_to(most)
                                .aligned(16));
-  study.versions.push_back(row("90_cub", "DeviceHistogram", peer).peer("CUB").up_to(INT32_MAX));
+  study.versions.push_back(
+      few_bins(row("90_cub", "DeviceHistogram", peer).peer("CUB").up_to(INT32_MAX), bins));
   study.sizes = {size_of(std::int64_t{1 << 29} / static_cast<int>(sizeof(T)), bins)};
   study.cpu_sizes = {size_of(1 << 16, 256)};
   for (const std::int64_t some : {0, 1, 2, 255, 256}) {
-    for (const std::int64_t n : {0, 1, 15, 16, 17, 33, 4095, 70001}) {
+    for (const std::int64_t n : {0, 1, 15, 16, 17, 33, 4095, 20483}) {
       study.test_sizes.push_back(size_of(n, some));
     }
   }
-  study.test_sizes.push_back(size_of(70001, bins));
-  study.test_sizes.push_back(size_of((1 << 20) + 5, 256));
+  for (const std::int64_t some : {300, 20000}) study.test_sizes.push_back(size_of(4095, some));
+  for (const std::int64_t some : {255, 60000}) study.test_sizes.push_back(size_of(69999, some));
+  study.test_sizes.push_back(size_of(69999, bins));
+  // One size above 70,000 for the CPU backend, in each study another of 80's launches.
+  const int large = sizeof(T) == 2 ? 1 << 23 : of == Spread::uniform ? 1 << 22 : 1 << 20;
+  study.test_sizes.push_back(size_of(large + 5, 256));
+  if (!all_is_checked) {
+    study.test_sizes.push_back(size_of((1 << 20) - 5, 256));
+    study.test_sizes.push_back(size_of((1 << 25) + 5, 256));  // all loops of all blocks turn
+  }
   return study;
 }
 
@@ -214,6 +230,7 @@ Study by_chance(const char* name, const char* title, int count) {
   }
   study.cpu_sizes = {size(5000, 100, 3)};
   for (int kind = 0; kind < 7; ++kind) study.test_sizes.push_back(size(4003, 255, kind));
+  study.test_sizes.push_back(size(69999, 4, 6));  // equal words of bytes that differ
   return study;
 }
 
@@ -268,20 +285,28 @@ Study even() {
           .up_to(most)
           .aligned(16),
       row("90_cub", "HistogramEven", cub_histogram::even).peer("CUB").up_to(INT32_MAX)};
+  constexpr std::int64_t all = UINT32_MAX;
   for (Version& version : study.versions) {
-    version.takes = [](const Size& s) {
-      return s["bins"] <= room && s["lower"] >= 0 && s["bins"] <= s["upper"] - s["lower"];
+    const std::int64_t highest = version.role == Role::peer ? all : all + 1;
+    version.takes = [=](const Size& s) {
+      return s["bins"] <= room && s["lower"] >= 0 && s["upper"] <= highest &&
+             s["bins"] <= s["upper"] - s["lower"];
     };
   }
-  constexpr std::int64_t all = UINT32_MAX;
   study.sizes = {size(1 << 27, 1000, 1 << 20, 3000000000)};
   study.cpu_sizes = {size(1 << 14, 256, 0, all)};
   for (const std::int64_t n : {0, 3, 4099, 50001}) {
     for (const std::int64_t bins : {1, 7, 256, 1000}) {
+      study.test_sizes.push_back(size(n, bins, 5, 3 * bins + 5));    // of 3 samples each
       study.test_sizes.push_back(size(n, bins, 1000, 1000 + bins));  // as wide as many
       study.test_sizes.push_back(size(n, bins, 17, all));
       study.test_sizes.push_back(size(n, bins, 5, 3 * bins + 6));
     }
+  }
+  for (const int bins : {7, 256}) study.test_sizes.push_back(size(4099, bins, 0, all + 1));
+  if (!all_is_checked) {
+    study.test_sizes.push_back(size((1 << 23) + 5, 1000, 17, all));
+    study.test_sizes.push_back(size(4099, room, 17, all));
   }
   return study;
 }
@@ -299,6 +324,11 @@ Study levels() {
   study.cpu_sizes = {size_of(1 << 14, 256)};
   for (const std::int64_t bins : {1, 2, 3, 255, 256, 1000}) {
     for (const std::int64_t n : {0, 3, 4099, 20001}) study.test_sizes.push_back(size_of(n, bins));
+  }
+  study.test_sizes.push_back(size_of(69999, 256));
+  if (!all_is_checked) {
+    study.test_sizes.push_back(size_of((1 << 23) + 5, 256));
+    study.test_sizes.push_back(size_of(4099, room / 2 - 1));
   }
   return study;
 }
@@ -319,7 +349,10 @@ Study images() {
     study.sizes.push_back(size((1 << 28) / of, of));
     study.cpu_sizes.push_back(size(1 << 14, of));
     for (const int n : {0, 1, 5, 16, 4097, 30011}) study.test_sizes.push_back(size(n, of));
+    if (of > 1) study.test_sizes.push_back(size(69999, of));
+    if (!all_is_checked) study.test_sizes.push_back(size((10 << 20) + 7, of));
   }
+  study.test_sizes.push_back(size(200003, 1));
   study.axis = "channels";
   study.axis_label = "channels";
   study.log_axis = false;
