@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from . import BUILD, ROOT, Problem, code, shown
+from . import BUILD, ROOT, Problem, code, pages, shown
 
 STAMP = ROOT / ".source_stamp"
 FIRST_STEPS = "00_first_steps"
@@ -36,8 +36,9 @@ class Chapter(NamedTuple):
         return found.group(1).strip() if found else self.name
 
     def recorded(self) -> Optional[Path]:
-        """The result file measured for this chapter on an H200, or on another GPU."""
-        files = sorted((self.path / "results").glob("*.json"), key=lambda f: f.name != "h200.json")
+        """The result file that the lesson quotes, or one measured on another GPU."""
+        quoted = pages.recorded(self.path)
+        files = sorted((self.path / "results").glob("*.json"), key=lambda f: f != quoted)
         return files[0] if files else None
 
     def exercises(self) -> Dict[int, Path]:
