@@ -43,7 +43,8 @@ TREE = {"time_ns": "1,400,000", "dram_percent": "21.44", "issue_percent": "6.25"
         "lanes_per_instruction": "15.06", "warp_instructions": "12,345,678",
         "shared_load_requests": "1,000", "shared_load_wavefronts": "4,000",
         "shared_store_requests": "1,000", "shared_store_wavefronts": "1,000",
-        "dram_bytes_read": "1,073,741,824", "stall_long_scoreboard": "2.00",
+        "shared_atomic_requests": "100", "shared_atomic_wavefronts": "1,600",
+        "tensor_percent": "81.5", "dram_bytes_read": "1,073,741,824", "stall_long_scoreboard": "2.00",
         "stall_lg_throttle": "1", "stall_barrier": "6", "stall_short_scoreboard": "1",
         "stall_mio_throttle": "1", "stall_selected": "1", "stall_wait": "(!) n/a"}
 SMALL = {"time_ns": "100,000", "dram_percent": "1"}
@@ -83,10 +84,16 @@ class Reading(unittest.TestCase):
             row = limiters.longest(slice_of("01_tree", ("tree", {**TREE, **changes})))
             self.assertIsNone(row.wavefronts)
 
+    def test_what_tensor_cores_and_atomics_do(self):
+        row = limiters.longest(slice_of("01_tree", ("tree", TREE)))
+        self.assertEqual([limiters.cell(row, name) for name in ("atomic_wavefronts", "tensor")],
+                         ["16.00", "82 %"])
+
     def test_shares_of_the_time_of_a_warp(self):
         row = limiters.longest(slice_of("01_tree", ("tree", TREE)))
         self.assertEqual({group: round(12 * share, 9) for group, share in row.shares.items()},
-                         {"memory": 3, "barrier": 6, "shared": 2, "instructions": 1, "other": 0})
+                         {"memory": 3, "barrier": 6, "shared": 2, "tensor": 0, "instructions": 1,
+                          "other": 0})
         self.assertEqual(limiters.most_waited_for(row), "barrier 50 %")
         self.assertEqual(limiters.longest(slice_of("02_plain", ("plain", SMALL))).shares, {})
 

@@ -36,12 +36,13 @@ What limits each version (figures of Nsight Compute, which common/profile record
     <!-- limiter: VERSION FIELD [file=...] -->78 %<!-- /limiter -->
 
     file=     the CSV file, relative to the page (default: results/h200-limiters.csv, else h100-)
-    columns=  dram, l2, sm (% of what each could do), issue (% of the issue slots used), warps (% of
-              the warps that fit), lanes (active of 32), shared_wavefronts (for each request to
+    columns=  dram, l2, sm, tensor, fma, data (% of what each could do; data: wavefronts of shared
+              memory and L1), issue (% of the issue slots used), warps (% of the warps that fit),
+              lanes (active of 32), shared_wavefronts, atomic_wavefronts (for each request to
               shared memory: 1 without conflicts, 4 if every lane moves 16 bytes), stall (the
-              largest share of a warp's time: memory, barrier, shared, instructions or other),
-              stall_memory, stall_barrier, stall_shared, stall_instructions, stall_other (one
-              share), time, dram_read, dram_written, warp_instructions, launches, time_share (of
+              largest share of a warp's time: memory, barrier, shared, tensor, instructions or
+              other), stall_memory, stall_barrier, stall_shared, stall_tensor,
+              stall_instructions, stall_other (one share), time, dram_read, dram_written, warp_instructions, launches, time_share (of
               the longest launch, which is shown)
               (default: dram,issue,lanes,shared_wavefronts,stall)
 

@@ -29,6 +29,9 @@ METRICS = {
     "l2_sectors_read": "lts__t_sectors_op_read.sum",
     "sm_bytes_read": "l1tex__m_xbar2l1tex_read_bytes.sum",
     "sm_percent": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "tensor_percent": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+    "fma_percent": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
+    "data_percent": "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
     "issue_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "lanes_per_instruction": "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
     "warp_instructions": "smsp__inst_executed.sum",
@@ -36,6 +39,8 @@ METRICS = {
     "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "shared_store_requests": "smsp__inst_executed_op_shared_st_pred_on_any.sum",
     "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "shared_atomic_requests": "smsp__inst_executed_op_shared_atom.sum",
+    "shared_atomic_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
     "warps_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
 }
 
@@ -45,6 +50,7 @@ GROUPS = {
     "memory": ("long_scoreboard", "lg_throttle", "drain", "membar"),
     "barrier": ("barrier",),
     "shared": ("short_scoreboard", "mio_throttle"),
+    "tensor": ("gmma", "warpgroup_arrive"),
     "instructions": ("selected", "not_selected", "wait", "math_pipe_throttle", "dispatch_stall",
                      "no_instruction", "branch_resolving", "imc_miss"),
     "other": ("sleeping", "tex_throttle"),
@@ -53,6 +59,7 @@ GROUP_WORDS = {
     "memory": "global memory",
     "barrier": "barrier",
     "shared": "shared memory, shuffles",
+    "tensor": "tensor cores",
     "instructions": "instructions (issue, latency)",
     "other": "other",
 }
@@ -95,6 +102,13 @@ class Limiter:
         found = [[self.get(f"shared_{op}_{what}") for op in ("load", "store")]
                  for what in ("requests", "wavefronts")]
         requests, wavefronts = (None if None in both else sum(both) for both in found)
+        return wavefronts / requests if requests and wavefronts is not None else None
+
+    @property
+    def atomic_wavefronts(self) -> Optional[float]:
+        """Wavefronts per atomic instruction of a warp in shared memory."""
+        requests, wavefronts = (self.get(f"shared_atomic_{what}")
+                                for what in ("requests", "wavefronts"))
         return wavefronts / requests if requests and wavefronts is not None else None
 
     @property
@@ -310,6 +324,9 @@ FIELDS: Dict[str, Tuple[str, Callable[[Limiter], str]]] = {
         None if row.get("sm_bytes_read") is None
         else (row.get("sm_bytes_read") or 0) * 1e-9, 2)),
     "sm": ("SM %", lambda row: _percent(row.get("sm_percent"))),
+    "tensor": ("tensor cores busy %", lambda row: _percent(row.get("tensor_percent"))),
+    "fma": ("multiply-add units busy %", lambda row: _percent(row.get("fma_percent"))),
+    "data": ("shared memory and L1 busy %", lambda row: _percent(row.get("data_percent"))),
     "issue": ("issue slots %", lambda row: _percent(row.get("issue_percent"))),
     "lanes": ("lanes of 32", lambda row: _plain(row.get("lanes_per_instruction"), 1)),
     "warp_instructions": ("warp instructions", lambda row: _count(row.get("warp_instructions"))),
@@ -317,6 +334,8 @@ FIELDS: Dict[str, Tuple[str, Callable[[Limiter], str]]] = {
                  lambda row: _plain(None if row.get("warp_instructions") is None
                                     else (row.get("warp_instructions") or 0) / 1e6, 0)),
     "shared_wavefronts": ("wavefronts per shared request", lambda row: _plain(row.wavefronts, 2)),
+    "atomic_wavefronts": ("wavefronts per shared atomic",
+                          lambda row: _plain(row.atomic_wavefronts, 2)),
     "warps": ("warps resident %", lambda row: _percent(row.get("warps_percent"))),
     "stall": ("most waited for", most_waited_for),
     "launches": ("launches", lambda row: str(row.launches)),

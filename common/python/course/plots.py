@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 from . import limiters, map_plots, results, size_plots, tables
-from .figures import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ROLE_STYLE, STYLES, VERMILLION,
-                      Label, legend_below, log_axis, margin_labels, memory_roofs, plain_pyplot,
-                      provenance, put_title, save_figure)
+from .figures import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, PURPLE, ROLE_STYLE, STYLES,
+                      VERMILLION, Label, legend_below, log_axis, margin_labels, memory_roofs,
+                      plain_pyplot, provenance, put_title, save_figure)
 from .results import ResultFile, Row, Study
 
 HOW_TO = ("no plots: python has no matplotlib; to get them: pip install matplotlib, "
@@ -147,6 +147,7 @@ def roofline(result: ResultFile, study: Study) -> Any:
 GROUP_STYLE = {"memory": dict(facecolor=BLUE, edgecolor="white"),
                "barrier": dict(facecolor=VERMILLION, edgecolor="white", hatch="\\\\\\\\"),
                "shared": dict(facecolor=GREEN, edgecolor="white", hatch="////"),
+               "tensor": dict(facecolor=PURPLE, edgecolor="white", hatch="...."),
                "instructions": dict(facecolor="#cccccc", edgecolor="white"),
                "other": dict(facecolor="white", edgecolor=GREY)}
 
@@ -208,7 +209,8 @@ def _limiter_panel(axes: Any, title: str, unit: str, values: Sequence[Optional[f
 def _stall_panel(axes: Any, rows: Sequence[limiters.Limiter]) -> None:
     """Where a warp's time goes: stacked shares, the large ones with their numbers."""
     for group, words in limiters.GROUP_WORDS.items():
-        axes.barh(0, 0, label=words, **GROUP_STYLE[group])
+        if group != "tensor" or any(row.shares.get(group) for row in rows):
+            axes.barh(0, 0, label=words, **GROUP_STYLE[group])
     for y, row in enumerate(rows):
         left = 0.0
         for group, share in row.shares.items():
