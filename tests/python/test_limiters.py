@@ -84,6 +84,16 @@ class Reading(unittest.TestCase):
             row = limiters.longest(slice_of("01_tree", ("tree", {**TREE, **changes})))
             self.assertIsNone(row.wavefronts)
 
+    def test_rows_of_one_size(self):
+        parts = [slice_of("01_tree", ("tree", TREE), size=f"rows={rows} cols=7")
+                 for rows in ("2^12", "100")]
+        both = limiters.Record(Path("x.csv"), HEADER, tuple(map(limiters.longest, parts)))
+        self.assertEqual(both.of_size({"rows": 4096, "cols": 7}).find("01").size, "rows=2^12 cols=7")
+        self.assertEqual(both.of_size({}).rows, both.rows)
+        for sizes in ({"rows": 7}, {"depth": 7}):
+            with self.assertRaises(results.ResultError):
+                both.of_size(sizes)
+
     def test_what_tensor_cores_and_atomics_do(self):
         row = limiters.longest(slice_of("01_tree", ("tree", TREE)))
         self.assertEqual([limiters.cell(row, name) for name in ("atomic_wavefronts", "tensor")],

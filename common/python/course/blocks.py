@@ -56,6 +56,17 @@ def is_number(cell: str) -> bool:
     return cell == "-" or bool(re.match(r"[<+-]?\.?\d+(?!\d|_)", cell))
 
 
+def sizes_of(named: Dict[str, str]) -> Dict[str, int]:
+    """What `size=rows:2^12,depth:2^12` asks for, by dimension."""
+    sizes = {}
+    for item in filter(None, named.get("size", "").split(",")):
+        dimension, colon, value = item.partition(":")
+        if not colon:
+            raise LessonError(f"size={item}: write dimension and value, as in size=n:2^28")
+        sizes[dimension] = tables.parse_count(value)
+    return sizes
+
+
 class Writer:
     """Makes the text of one page's blocks; result files are read once."""
 
@@ -87,12 +98,7 @@ class Writer:
             self.older[name] = older_code(self.files[name], path, self.root)
         result = self.files[name]
         result.study(study)
-        sizes = {}
-        for item in filter(None, named.get("size", "").split(",")):
-            dimension, colon, value = item.partition(":")
-            if not colon:
-                raise LessonError(f"size={item}: write dimension and value, as in size=n:2^28")
-            sizes[dimension] = tables.parse_count(value)
+        sizes = sizes_of(named)
         rows = [row for row in result.rows_of(study)
                 if all(row.size.get(key) == value for key, value in sizes.items())]
         if "only" in named:
@@ -170,10 +176,10 @@ class Writer:
         name = file_of(self.page, "limiters", named)
         if name not in self.records:
             self.records[name] = limiters.load(self.page.path.parent / name)
-        return self.records[name]
+        return self.records[name].of_size(sizes_of(named))
 
     def limiter_table(self, words: str) -> str:
-        _, named = self.options(words, 0, ("columns", "only", "file"))
+        _, named = self.options(words, 0, ("columns", "only", "file", "size"))
         measured = self.limiters_of(named)
         rows = measured.select(named["only"]) if "only" in named else measured.rows
         fields = named.get("columns", ",".join(limiters.STANDARD_FIELDS)).split(",")
@@ -182,7 +188,7 @@ class Writer:
         return tables.to_markdown((headers, lines)) + f"\n\n{measured.provenance()}"
 
     def limiter(self, words: str) -> str:
-        (version, field), named = self.options(words, 2, ("file",))
+        (version, field), named = self.options(words, 2, ("file", "size"))
         return limiters.cell(self.limiters_of(named).find(version), field)
 
     def csv_table(self, words: str) -> str:

@@ -33,9 +33,10 @@ What limits each version (figures of Nsight Compute, which common/profile record
     (written: the table, and a line with GPU, date and commit)
     <!-- /limiters -->
   and one of its numbers in a sentence
-    <!-- limiter: VERSION FIELD [file=...] -->78 %<!-- /limiter -->
+    <!-- limiter: VERSION FIELD [size=...] [file=...] -->78 %<!-- /limiter -->
 
     file=     the CSV file, relative to the page (default: results/h200-limiters.csv, else h100-)
+    size=     as above: the rows of one size, where the file has several
     columns=  dram, l2, sm, tensor, fma, data (% of what each could do; data: wavefronts of shared
               memory and L1), issue (% of the issue slots used), warps (% of the warps that fit),
               lanes (active of 32), shared_wavefronts, atomic_wavefronts (for each request to

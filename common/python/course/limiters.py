@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
@@ -96,6 +96,12 @@ class Limiter:
         return self.values.get(column)
 
     @property
+    def dimensions(self) -> Dict[str, int]:
+        """'rows=2^12 cols=100' as numbers."""
+        return {name: tables.parse_count(value) for name, value in
+                (word.split("=", 1) for word in self.size.split() if "=" in word)}
+
+    @property
     def wavefronts(self) -> Optional[float]:
         """Wavefronts per request to shared memory: 1 without conflicts, if no lane moves over 4
         bytes."""
@@ -145,6 +151,14 @@ class Record:
         if len(rows) != 1:
             raise ResultError(f"{self.path}: {len(rows)} sizes of {version}, but one was expected")
         return rows[0]
+
+    def of_size(self, sizes: Dict[str, int]) -> "Record":
+        """The rows of these dimensions; all of them if none is named."""
+        rows = tuple(row for row in self.rows
+                     if all(row.dimensions.get(name) == value for name, value in sizes.items()))
+        if not rows:
+            raise ResultError(f"{self.path}: no row of this size")
+        return replace(self, rows=rows)
 
     @property
     def versions(self) -> List[str]:
