@@ -258,7 +258,7 @@ class Lessons(Folder):
         for marker, word in (
                 ("<!-- limiters: columns=speed -->\n<!-- /limiters -->", "'speed'"),
                 ("<!-- limiters: only=55 -->\n<!-- /limiters -->", "'55'"),
-                ("<!-- limiters: size=3 -->\n<!-- /limiters -->", "'size='"),
+                ("<!-- limiters: size=3 -->\n<!-- /limiters -->", "write dimension and value"),
                 ("<!-- limiters: file=no.csv -->\n<!-- /limiters -->", "no.csv: no such file"),
                 ("<!-- limiters: -->", "no <!-- /limiters -->"),
                 ("<!-- /limiters -->", "closes nothing"),
