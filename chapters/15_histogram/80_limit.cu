@@ -1,6 +1,7 @@
-// The fastest version: samples of one, two or four bytes, any number of bins. It takes one of three
+// The fastest version: samples of one, two or four bytes, any number of bins. It takes one of four
 //   ways:
 //   - alone: one block counts in shared memory and stores its counters.
+//   - few: a short kernel, whose blocks add their counters to the result.
 //   - private: 03's counters, 07's windows, 06's copies for bytes.
 //   - global: additions in the L2 cache; lanes and neighbours that are equal are added up before.
 // Still wrong: with W windows an SM examines W samples to count one.
@@ -13,8 +14,7 @@
 
 namespace limit {
 
-constexpr std::int64_t room = 58112;      // counters in the 227 KiB of a block
-constexpr std::int64_t most = INT32_MAX;  // as many blocks as there is room for
+constexpr std::int64_t room = 58112;  // counters in the 227 KiB of a block
 
 template <class T>
 constexpr int per_vector = 16 / static_cast<int>(sizeof(T));
@@ -77,11 +77,52 @@ __device__ void for_share(const T* samples, std::int64_t n, unsigned share, unsi
   if (share == 0 && t < n % per_vector<T>) count(samples[per_vector<T> * all + t]);
 }
 
+/// Counters per block of count_few(): one for each byte, so that no byte is compared with `bins`.
+template <class T>
+__host__ __device__ constexpr unsigned few_counters(unsigned bins) {
+  return sizeof(T) == 1 && bins < 256 ? 256 : bins;
+}
+
+/// Few samples: what counts is the time from one step to the next. The first vector is on its way
+/// before the counters are zero, and the code is short, as instructions are loaded too. `alone`:
+/// one block, whose counters are the result.
+template <class T, int block_size, bool alone>
+__global__ void __launch_bounds__(block_size)
+    count_few(const T* samples, unsigned* counts, std::int64_t n, unsigned bins) {
+  extern __shared__ unsigned counters[];
+  const int t = static_cast<int>(threadIdx.x);
+  const uint4* const in = reinterpret_cast<const uint4*>(samples);
+  const std::int64_t all = n / per_vector<T>, step = std::int64_t{gridDim.x} * block_size;
+  std::int64_t i = std::int64_t{blockIdx.x} * block_size + t;
+  uint4 v = {};
+  if (i < all) v = in[i];
+  for (unsigned b = t; b < few_counters<T>(bins); b += block_size) counters[b] = 0;
+  __syncthreads();
+  const auto count = [=](unsigned sample) {
+    if (sizeof(T) == 1 || sample < bins) atomicAdd(&counters[sample], 1u);
+  };
+  for (; i < all; i += step) {
+    uint4 next = {};
+    if (i + step < all) next = in[i + step];
+    for_each<T>(v, count);
+    v = next;
+  }
+  if (blockIdx.x == 0 && t < n % per_vector<T>) count(samples[per_vector<T> * all + t]);
+  __syncthreads();
+  if (!alone) cudaGridDependencySynchronize();  // the result is zero
+  for (unsigned b = t; b < bins; b += block_size) {
+    if (alone) {
+      counts[b] = counters[b];
+    } else if (counters[b] != 0) {
+      atomicAdd(&counts[b], counters[b]);
+    }
+  }
+}
+
 /// Private counters for one of `windows` windows, of `per` bins each: block b counts for window b %
 /// windows, and the blocks of a window share the samples. A lane counts in copy lane % copies of a
 /// counter; the copies of a counter are neighbours. With copies, every sample has a counter.
-/// `alone`: one block, whose counters are the result.
-template <class T, int block_size, int per_sm, int copies, int loads, bool alone>
+template <class T, int block_size, int per_sm, int copies, int loads>
 __global__ void __launch_bounds__(block_size, per_sm)
     count_private(const T* samples, unsigned* counts, std::int64_t n, unsigned bins,
                   unsigned windows, unsigned per) {
@@ -111,16 +152,12 @@ __global__ void __launch_bounds__(block_size, per_sm)
   for_share<T, block_size, loads, sizeof(T) == 1>(samples, n, blockIdx.x / windows,
                                                   gridDim.x / windows, count_vector, count);
   __syncthreads();
-  if (!alone) cudaGridDependencySynchronize();  // the result is zero
+  cudaGridDependencySynchronize();  // the result is zero
   for (unsigned b = t; b < size; b += block_size) {
     unsigned sum = 0;
 #pragma unroll 4
     for (int k = 0; k < copies; ++k) sum += counters[copies * b + (t + k) % copies];
-    if (alone) {
-      counts[first + b] = sum;
-    } else if (sum != 0) {
-      atomicAdd(&counts[first + b], sum);
-    }
+    if (sum != 0) atomicAdd(&counts[first + b], sum);
   }
 }
 
@@ -160,12 +197,14 @@ __global__ void __launch_bounds__(block_size, 1)
                                     [=](unsigned sample) { add(sample, 1); });
 }
 
-enum Way { any, alone, private_counters, global_counters };
+enum Way { any, alone, few, private_counters, global_counters };
 
 /// The way that was fastest, over many sizes and kinds of input on an H100 (study `ways`).
+template <class T>
 Way best_way(std::int64_t n, std::int64_t bins) {
   if (bins > 1 << 14 && n <= 1 << 12) return global_counters;
-  if (bins <= room && n <= 1 << 14) return alone;
+  if (bins <= room && n <= (bins < 1 << 13 ? 1 << 13 : 1 << 14)) return alone;
+  if (bins <= 1 << 12 && n <= (sizeof(T) == 1 ? 1 << 22 : 1 << 21)) return few;
   return bins <= 20 * room ? private_counters : global_counters;
 }
 
@@ -186,29 +225,52 @@ struct AfterClear {
   AfterClear(const AfterClear&) = delete;  // config points into it
 };
 
-template <class T, int block_size, int per_sm, int copies, int loads, bool alone>
-cudaError_t count_in_windows(const T* samples, unsigned* counts, std::int64_t n, std::int64_t bins,
-                             std::int64_t most_shares, cudaStream_t stream) {
-  const std::int64_t windows = (bins + room - 1) / room;
-  const std::int64_t per = copies > 1 ? 256 : (bins + windows - 1) / windows;
-  const std::size_t bytes = static_cast<std::size_t>(per) * copies * sizeof(unsigned);
-  const auto kernel = count_private<T, block_size, per_sm, copies, loads, alone>;
+/// More blocks count faster, but each adds all its counters to the result. A block counts a sample
+/// in the time of some hundred of these additions, which all blocks share.
+std::int64_t worth(std::int64_t n, std::int64_t bins) {
+  const double blocks = std::sqrt(100.0 * static_cast<double>(n) / static_cast<double>(bins));
+  return blocks < 1 ? 1 : static_cast<std::int64_t>(blocks);
+}
+
+template <class T>
+cudaError_t launch_few(const T* samples, unsigned* counts, std::int64_t n, std::int64_t bins,
+                       bool alone, cudaStream_t stream) {
+  const int block_size = alone ? 1024 : 384;
+  const std::size_t bytes = few_counters<T>(static_cast<unsigned>(bins)) * sizeof(unsigned);
+  const auto kernel = alone ? count_few<T, 1024, true> : count_few<T, 384, false>;
   std::int64_t resident = 0;
   if (cudaError_t error = launch::resident_blocks(kernel, block_size, bytes, &resident)) {
     return error;
   }
-  // More blocks count faster, but each adds all its counters to the result. A block counts a sample
-  // in the time of some hundred of these additions, which all blocks share.
-  const auto worth = static_cast<std::int64_t>(
-      std::sqrt(100.0 * static_cast<double>(n) / static_cast<double>(bins)));
-  std::int64_t shares = launch::blocks_for(n / per_vector<T>, block_size, resident / windows);
-  if (shares > worth) shares = worth < 1 ? 1 : worth;
-  if (shares > most_shares) shares = most_shares;
   if (alone) {
-    kernel<<<1, block_size, bytes, stream>>>(samples, counts, n, static_cast<unsigned>(bins), 1,
-                                             static_cast<unsigned>(per));
+    kernel<<<1, block_size, bytes, stream>>>(samples, counts, n, static_cast<unsigned>(bins));
     return cudaGetLastError();
   }
+  int device = 0, sms = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) {
+    return error;
+  }
+  const std::int64_t most = sms < worth(n, bins) ? sms : worth(n, bins);
+  const AfterClear launch(launch::blocks_for(n / per_vector<T>, block_size, most), block_size,
+                          bytes, stream);
+  return cudaLaunchKernelEx(&launch.config, kernel, samples, counts, n,
+                            static_cast<unsigned>(bins));
+}
+
+template <class T, int block_size, int per_sm, int copies, int loads>
+cudaError_t count_in_windows(const T* samples, unsigned* counts, std::int64_t n, std::int64_t bins,
+                             cudaStream_t stream) {
+  const std::int64_t windows = (bins + room - 1) / room;
+  const std::int64_t per = copies > 1 ? 256 : (bins + windows - 1) / windows;
+  const std::size_t bytes = static_cast<std::size_t>(per) * copies * sizeof(unsigned);
+  const auto kernel = count_private<T, block_size, per_sm, copies, loads>;
+  std::int64_t resident = 0;
+  if (cudaError_t error = launch::resident_blocks(kernel, block_size, bytes, &resident)) {
+    return error;
+  }
+  std::int64_t shares = launch::blocks_for(n / per_vector<T>, block_size, resident / windows);
+  if (shares > worth(n, bins)) shares = worth(n, bins);
   const AfterClear launch(shares * windows, block_size, bytes, stream);
   return cudaLaunchKernelEx(&launch.config, kernel, samples, counts, n, static_cast<unsigned>(bins),
                             static_cast<unsigned>(windows), static_cast<unsigned>(per));
@@ -221,33 +283,23 @@ cudaError_t run(const T* samples, unsigned* counts, std::int64_t n, std::int64_t
     return cudaErrorInvalidValue;
   }
   if (bins == 0) return cudaSuccess;
-  if (way == any) way = best_way(n, bins);
-  if (way == alone) {
-    if (bins > room) return cudaErrorInvalidValue;
-    return count_in_windows<T, 1024, 1, 1, 4, true>(samples, counts, n, bins, 1, stream);
-  }
+  if (way == any) way = best_way<T>(n, bins);
+  if ((way == alone || way == few) && bins > room) return cudaErrorInvalidValue;
+  if (way == alone) return launch_few(samples, counts, n, bins, true, stream);
   clear<<<launch::blocks_for(bins, 4096, 1024), 1024, 0, stream>>>(counts,
                                                                    static_cast<unsigned>(bins));
   if (cudaError_t error = cudaGetLastError()) return error;
   if (n == 0) return cudaSuccess;
+  if (way == few) return launch_few(samples, counts, n, bins, false, stream);
   if (way == private_counters) {
     if constexpr (sizeof(T) == 1) {  // copies, so that lanes do not wait for each other
       bins = bins < 256 ? bins : 256;
-      if (n <= 1 << 20) {
-        return count_in_windows<T, 512, 1, 4, 1, false>(samples, counts, n, bins, 66, stream);
-      }
-      if (n < 1 << 22) {
-        return count_in_windows<T, 1024, 1, 8, 2, false>(samples, counts, n, bins, most, stream);
-      }
-      return count_in_windows<T, 1024, 1, 32, 4, false>(samples, counts, n, bins, most, stream);
+      return count_in_windows<T, 1024, 1, 32, 4>(samples, counts, n, bins, stream);
     } else {
-      if (bins <= 1 << 12 && n / per_vector<T> <= 1 << 15) {  // small, so that all SMs have a block
-        return count_in_windows<T, 256, 1, 1, 1, false>(samples, counts, n, bins, most, stream);
-      }
       if (bins <= 1 << 14 && n >= 1 << 23) {
-        return count_in_windows<T, 1024, 2, 1, 2, false>(samples, counts, n, bins, most, stream);
+        return count_in_windows<T, 1024, 2, 1, 2>(samples, counts, n, bins, stream);
       }
-      return count_in_windows<T, 1024, 1, 1, 4, false>(samples, counts, n, bins, most, stream);
+      return count_in_windows<T, 1024, 1, 1, 4>(samples, counts, n, bins, stream);
     }
   }
   std::int64_t resident = 0;
@@ -275,7 +327,11 @@ cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n,
   return run(samples, counts, n, bins, any, stream);
 }
 
-/// As histogram(), always by private counters, or always by additions in the L2 cache.
+/// As histogram(), always one way.
+cudaError_t by_few(const unsigned* samples, unsigned* counts, std::int64_t n, std::int64_t bins,
+                   cudaStream_t stream) {
+  return run(samples, counts, n, bins, few, stream);
+}
 cudaError_t by_private(const unsigned* samples, unsigned* counts, std::int64_t n, std::int64_t bins,
                        cudaStream_t stream) {
   return run(samples, counts, n, bins, private_counters, stream);

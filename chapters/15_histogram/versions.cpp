@@ -13,7 +13,7 @@ COURSE_LAUNCHERS(Words, (histogram), global_atomics, shared_counters, vectors, w
 COURSE_LAUNCHERS(Bytes, (histogram), bytes, warp_copies, lane_copies);
 COURSE_TYPED_LAUNCHERS(Histogram, (histogram), limit);
 COURSE_TYPED_LAUNCHERS(HistogramIn, (histogram), cub_histogram);
-COURSE_LAUNCHERS(Words, (by_alone, by_private, by_global), limit);
+COURSE_LAUNCHERS(Words, (by_alone, by_few, by_private, by_global), limit);
 COURSE_LAUNCHERS(Words, (match_any, two_leaders, whole_warp), aggregation_study);
 COURSE_LAUNCHERS(HistogramBy, (histogram_by), shared_counters);
 COURSE_LAUNCHERS(Even, (even), ranges);
@@ -100,14 +100,14 @@ Study sequence() {
   return study;
 }
 
-/// Some of the rows for samples of another kind, at 256 and 75,000 bins.
+/// Some of the rows for samples of another kind, at 256, 2048 and 75,000 bins.
 Study spread(const char* name, const char* title, Spread of, const char* only) {
   Study study = sequence();
   study.name = name;
   study.title = title;
   study.make = make_problem<HistogramProblem<std::uint32_t>>(of);
   study.versions = chosen(study.versions, only);
-  study.sizes = {size_of(1 << 27, 256), size_of(1 << 27, 75000)};
+  study.sizes = {size_of(1 << 27, 256), size_of(1 << 27, 2048), size_of(1 << 27, 75000)};
   study.cpu_sizes = {size_of(1 << 14, 256)};
   study.test_sizes = {size_of(99, 7), size_of(40003, 1000), size_of(20483, 75000)};
   if (of == Spread::constant || of == Spread::runs) {
@@ -147,11 +147,12 @@ Study over_n() {
 Study ways() {
   Study study = sequence();
   study.name = "ways";
-  study.title = "Three ways, over the number of samples and of bins";
+  study.title = "Four ways, over the number of samples and of bins";
   const auto way = [](const char* id, const char* title, Words* launcher) {
     return row(id, title, launcher).in_file("80_limit").sharing(227 * 1024).up_to(most).aligned(16);
   };
   study.versions = {few_bins(way("alone", "one block", limit::by_alone), room),
+                    few_bins(way("few", "a short kernel", limit::by_few), room),
                     way("private", "private counters", limit::by_private),
                     way("global", "global additions", limit::by_global)};
   study.sizes.clear();
