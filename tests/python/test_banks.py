@@ -88,7 +88,7 @@ class Rule(unittest.TestCase):
             banks.wavefronts([0] * 31, 4, True)
 
     def test_every_pattern_that_was_measured(self):
-        known = 0  # stores of 16 bytes that take one wavefront more: docs/cpu_backend.md
+        known = 0  # stores of 16 bytes that take one wavefront more: docs/cpu_backend_details.md
         rows = [row for row in read_csv(PATTERNS)
                 if row["op"] in ("shared_load", "shared_store")]
         self.assertEqual(len(rows), 820)

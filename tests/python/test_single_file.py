@@ -331,12 +331,12 @@ class WithFakeTools(ScriptTest):
 
 class Words(unittest.TestCase):
     def test_kinds_are_those_of_the_page(self) -> None:
-        page = (ROOT / "docs/cpu_backend.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs/cpu_backend_details.md").read_text(encoding="utf-8")
         table = page.partition("| finding | what happened")[2].partition("\n\n")[0]
         self.assertEqual(tuple(re.findall(r"(?m)^\| `([a-z ]+)` \|", table)), one_file.KINDS)
 
     def test_places(self) -> None:
-        page = (ROOT / "docs/cpu_backend.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs/cpu_backend_details.md").read_text(encoding="utf-8")
         block = page.partition("One small kernel for each")[2].split("```")[1]
         told = re.sub(r"\n  ", " ", block.partition("\n")[2]).splitlines()
         found = one_file.Findings()
