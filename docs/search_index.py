@@ -11,9 +11,11 @@ from typing import Dict, List, Tuple
 
 from doxygen_filter import HEADING, classify, headings, page_id, plain
 
-# Rank, where (title, folder), what (heading, name), address, text in small letters.
-Entry = Tuple[int, str, str, str, str]
+# Rank, where (title, folder), what (heading, name), address, text in small letters, and the terms
+# that a section says it teaches.
+Entry = Tuple[int, str, str, str, str, List[str]]
 COURSE, OTHER_PAGE, SYMBOL = range(3)  # ranks: lessons and docs pages come before all else
+TEACHES = re.compile(r"<!--\s*teaches:(.*?)-->", re.S)
 MARKUP = re.compile(r"<!--.*?-->|</?[a-z][^>]*>|\]\([^)]*\)|[`*|\[\]]", re.S)
 
 
@@ -36,11 +38,13 @@ def sections(page: Path, root: Path, rank: int) -> List[Entry]:
         title = f"{title.split(':')[0]}: more"
     found = []
     for what, address, lines in parts:
+        taught = " ".join(" ".join(TEACHES.findall("\n".join(lines))).lower().split())
         text = " ".join(MARKUP.sub(" ", "\n".join(lines)).lower().split())
         where = title
         if rank == OTHER_PAGE:  # many are called "Exercise 2": the folder says of which chapter
             where, what = page.parent.relative_to(root).as_posix(), what or title
-        found.append((rank, where, what, address, text))
+        found.append((rank, where, what, address, text,
+                      [term.strip() for term in taught.split(",") if term.strip()]))
     return found
 
 
@@ -53,13 +57,13 @@ def symbols(tags: Path, root: Path) -> List[Entry]:
         if kind == "file" and not name.endswith(".md"):
             # older Doxygens write the path in full
             folder = os.path.relpath(str(root / (compound.findtext("path") or "")), str(root))
-            found.setdefault(page, (SYMBOL, f"file in {folder}", name, page, ""))
+            found.setdefault(page, (SYMBOL, f"file in {folder}", name, page, "", []))
         elif kind in ("class", "struct"):
-            found.setdefault(page, (SYMBOL, kind, name, page, ""))
+            found.setdefault(page, (SYMBOL, kind, name, page, "", []))
         for member in compound.iterfind("member[@kind='function']"):
             address = f"{member.findtext('anchorfile')}#{member.findtext('anchor')}"
             found.setdefault(address, (SYMBOL, f"function in {name}",
-                                       member.findtext("name") or "", address, ""))
+                                       member.findtext("name") or "", address, "", []))
     return [entry for _, entry in sorted(found.items())]
 
 

@@ -10,19 +10,19 @@ const kept = {
 // ---- Search ----
 
 // Entries that hold all words, best first: pages of the course before other pages before symbols;
-// then the very heading, those with the words in a heading, and by how often they come. The
-// entries: search_index.py.
+// then the very heading, those that teach it, those with the words in a heading, those that have them
+// twice; the earlier lesson first. The entries: search_index.py.
 function search(entries, query) {
   const phrase = query.toLowerCase().trim().replace(/\s+/g, " ");
   const words = phrase.split(" ").filter(Boolean);
   const found = [];
-  for (const [rank, where, what, address, text] of words.length ? entries : []) {
+  for (const [rank, where, what, address, text, taught] of words.length ? entries : []) {
     const name = (rank === 2 ? what : what || where).toLowerCase();
-    const all = rank === 2 ? name : `${where.toLowerCase()} ${name} ${text}`;
+    const all = rank === 2 ? name : `${where.toLowerCase()} ${name} ${text} ${taught.join(" ")}`;
     if (!words.every((word) => all.includes(word))) continue;
     const score = 2000 * (name.split(":")[0] === phrase) +
-      1000 * words.every((word) => name.includes(word)) +
-      Math.min(999, 10 * (all.split(phrase).length - 1));
+      1000 * words.every((word) => name.includes(word)) + 1500 * taught.includes(phrase) +
+      10 * Math.min(2, all.split(phrase).length - 1);
     found.push({ rank, where, what, address, score });
   }
   return found.sort((a, b) => a.rank - b.rank || b.score - a.score);

@@ -236,18 +236,18 @@ class Search(unittest.TestCase):
     def test_sections(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             root = tree(folder, chapters__01_a__README_md="# 01 A: b\nIntro.\n\n## A `warp`'s\n"
-                        "**Bank** <!-- value: s v rate -->1<!-- /value -->\n[conflict](x.md).\n")
+                        "<!-- teaches: bank\n conflict, Tile -->\n\n**Bank** <!-- value: s v rate -->1<!-- /value -->\n[conflict](x.md).\n")
             found = search_index.sections(root / "chapters/01_a/README.md", root, 0)
         self.assertEqual(found, [
-            (0, "01 A: b", "", "chapters_01_a.html", "intro."),
+            (0, "01 A: b", "", "chapters_01_a.html", "intro.", []),
             (0, "01 A: b", "A warp's", "chapters_01_a.html#chapters_01_a-a-warps",
-             "bank 1 conflict .")])
+             "bank 1 conflict .", ["bank conflict", "tile"])])
 
     def test_a_page_beside_the_course_says_where_it_stands(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             root = tree(folder, **{"chapters__01_a__exercises__2-b_md": "# Exercise 2: b\nDo it.\n"})
             page = next(root.glob("chapters/*/exercises/*.md"))
-            (_, where, what, _, text), = search_index.sections(page, root, 1)
+            (_, where, what, _, text, _), = search_index.sections(page, root, 1)
         self.assertEqual((where, what, text), ("chapters/01_a/exercises", "Exercise 2: b", "do it."))
 
 
