@@ -58,7 +58,8 @@ std::string judge_counts(const Exercise& exercise, const Options& options, Repor
   }
   const Model& counts = *report.results[0].model;
   if (options.model) std::puts((counts.report + "\n" + report_legend({counts})).c_str());
-  if (!counts.exact) std::puts("not every count is exact: docs/cpu_backend_details.md, Where it works");
+  if (!counts.exact)
+    std::puts("not every count is exact: docs/cpu_backend_details.md, Where it works");
   const std::vector<Array> inputs = problem->inputs();
   return too_many(exercise.most, counts, inputs.empty() ? 0 : inputs[0].count, problem->flops());
 }
