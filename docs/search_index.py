@@ -9,23 +9,23 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Dict, List, Tuple
 
+from course.pages import MARKER, concepts
 from doxygen_filter import HEADING, classify, headings, page_id, plain
 
 # Rank, where (title, folder), what (heading, name), address, text in small letters, and the terms
 # that a section says it teaches.
 Entry = Tuple[int, str, str, str, str, List[str]]
 COURSE, OTHER_PAGE, SYMBOL = range(3)  # ranks: lessons and docs pages come before all else
-TEACHES = re.compile(r"<!--\s*teaches:(.*?)-->", re.S)
 MARKUP = re.compile(r"<!--.*?-->|</?[a-z][^>]*>|\]\([^)]*\)|[`*|\[\]]", re.S)
 
 
 def sections(page: Path, root: Path, rank: int) -> List[Entry]:
     """A page of Markdown, cut at its headings."""
-    source, name = page.read_text(encoding="utf-8"), page_id(page, root)
-    anchors = headings(source)
+    whole, name = page.read_text(encoding="utf-8"), page_id(page, root)
+    anchors = headings(whole)
     title = page.stem
     parts: List[Tuple[str, str, List[str]]] = []  # heading, address, lines
-    for number, (kind, line) in enumerate(classify(source), 1):
+    for number, (kind, line) in enumerate(classify(whole), 1):
         heading = HEADING.match(line) if number in anchors else None
         if heading and heading[1] == "#" and not parts:
             title = plain(heading[2])
@@ -36,16 +36,17 @@ def sections(page: Path, root: Path, rank: int) -> List[Entry]:
             parts[-1][2].append(line)
     if page.name == "more.md":
         title = f"{title.split(':')[0]}: more"
-    found = []
+    entries = []
     for what, address, lines in parts:
-        taught = " ".join(" ".join(TEACHES.findall("\n".join(lines))).lower().split())
-        text = " ".join(MARKUP.sub(" ", "\n".join(lines)).lower().split())
+        source = "\n".join(lines)
+        taught = [term for found in MARKER.finditer(source) if found[1] == "teaches"
+                  for term in concepts(found[2])]
+        text = " ".join(MARKUP.sub(" ", source).lower().split())
         where = title
         if rank == OTHER_PAGE:  # many are called "Exercise 2": the folder says of which chapter
             where, what = page.parent.relative_to(root).as_posix(), what or title
-        found.append((rank, where, what, address, text,
-                      [term.strip() for term in taught.split(",") if term.strip()]))
-    return found
+        entries.append((rank, where, what, address, text, taught))
+    return entries
 
 
 def symbols(tags: Path, root: Path) -> List[Entry]:

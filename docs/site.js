@@ -10,8 +10,8 @@ const kept = {
 // ---- Search ----
 
 // Entries that hold all words, best first: pages of the course before other pages before symbols;
-// then the very heading, those that teach it, those with the words in a heading, those that have them
-// twice; the earlier lesson first. The entries: search_index.py.
+// then the very heading, those that teach it, those with the words in a heading, those that have
+// them twice; the earlier lesson first. The entries: search_index.py.
 function search(entries, query) {
   const phrase = query.toLowerCase().trim().replace(/\s+/g, " ");
   const words = phrase.split(" ").filter(Boolean);

@@ -76,8 +76,9 @@ class Tags(HTMLParser):
 
 class Decks(unittest.TestCase):
     def lesson(self, text):
-        folder = Path(tempfile.mkdtemp())
-        self.addCleanup(lambda: subprocess.run(["rm", "-r", str(folder)], check=True))
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        folder = Path(temporary.name)
         (folder / "README.md").write_text(text)
         (folder / "01_plain.cu").write_text("__global__ void add(int* a) { a[0] = 1; }\n")
         (folder / "two.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')

@@ -43,8 +43,8 @@ What limits each version (figures of Nsight Compute, which common/profile record
               shared memory: 1 without conflicts, 4 if every lane moves 16 bytes), stall (the
               largest share of a warp's time: memory, barrier, shared, tensor, instructions or
               other), stall_memory, stall_barrier, stall_shared, stall_tensor,
-              stall_instructions, stall_other (one share), time, dram_read, dram_written, warp_instructions, launches, time_share (of
-              the longest launch, which is shown)
+              stall_instructions, stall_other (one share), time, dram_read, dram_written,
+              warp_instructions, launches, time_share (of the longest launch, which is shown)
               (default: dram,issue,lanes,shared_wavefronts,stall)
 
 Any CSV file whose first line is a comment that says where its figures come from
@@ -102,7 +102,7 @@ from typing import Dict, List, Sequence, Tuple
 from . import Problem, results
 from .blocks import older_code, rewrite
 from .draw import drawn, embedded, tracing
-from .pages import UNRECORDED, LessonError, Page
+from .pages import UNRECORDED, LessonError, Page, concepts
 from .results import ResultError
 
 
@@ -114,8 +114,7 @@ def check_order(pages: Sequence[Page]) -> List[str]:
     needs: List[Tuple[int, str, str]] = []
     marked = [(page, marker) for page in pages for marker in page.markers]
     for position, (page, marker) in enumerate(marked):
-        concepts = [" ".join(part.lower().split()) for part in marker.words.split(",")]
-        for concept in filter(None, concepts):
+        for concept in concepts(marker.words):
             if marker.kind == "teaches":
                 taught.setdefault(concept, (position, page.place(marker)))
             elif marker.kind == "needs":

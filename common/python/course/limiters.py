@@ -101,21 +101,22 @@ class Limiter:
         return {name: tables.parse_count(value) for name, value in
                 (word.split("=", 1) for word in self.size.split() if "=" in word)}
 
-    @property
-    def wavefronts(self) -> Optional[float]:
-        """Wavefronts per request to shared memory: 1 without conflicts, if no lane moves over 4
-        bytes."""
-        found = [[self.get(f"shared_{op}_{what}") for op in ("load", "store")]
+    def _wavefronts(self, *operations: str) -> Optional[float]:
+        found = [[self.get(f"shared_{operation}_{what}") for operation in operations]
                  for what in ("requests", "wavefronts")]
         requests, wavefronts = (None if None in both else sum(both) for both in found)
         return wavefronts / requests if requests and wavefronts is not None else None
 
     @property
+    def wavefronts(self) -> Optional[float]:
+        """Wavefronts per request to shared memory: 1 without conflicts, if no lane moves over 4
+        bytes."""
+        return self._wavefronts("load", "store")
+
+    @property
     def atomic_wavefronts(self) -> Optional[float]:
         """Wavefronts per atomic instruction of a warp in shared memory."""
-        requests, wavefronts = (self.get(f"shared_atomic_{what}")
-                                for what in ("requests", "wavefronts"))
-        return wavefronts / requests if requests and wavefronts is not None else None
+        return self._wavefronts("atomic")
 
     @property
     def shares(self) -> Dict[str, float]:

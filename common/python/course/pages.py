@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import List
 
 MARKER = re.compile(r"<!--\s*(?:(results|snippet|draw|page|value|limiters|limiter|table|chapters"
                     r"|teaches|needs):(.*?)|/(results|value|limiters|limiter|table|chapters)\s*)-->",
@@ -16,6 +17,11 @@ def recorded(folder: Path, ending: str = ".json") -> Path:
     """A chapter's record, 'results/h200.json', or another file that begins with the card's name."""
     files = [folder / "results" / (card + ending) for card in CARDS]
     return next((file for file in files if file.exists()), files[0])
+
+
+def concepts(words: str) -> List[str]:
+    """The terms that a marker `teaches:` or `needs:` names, in small letters."""
+    return [term for term in (" ".join(part.lower().split()) for part in words.split(",")) if term]
 
 
 class LessonError(Exception):
