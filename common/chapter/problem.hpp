@@ -91,6 +91,9 @@ class Problem {
   virtual double flops() const { return 0; }
   /// The k-th number that launchers are given besides sizes and arrays, such as alpha and beta.
   virtual double scalar(int k) const;
+  /// What launchers are given that take an object of a class, such as a filter in host memory: a
+  /// pointer to one. It lives as long as the problem.
+  virtual const void* object() const { return nullptr; }
 
   /// What the rate of a row counts: `amount` per launch, shown divided by `scale` and per second.
   struct Work {

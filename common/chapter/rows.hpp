@@ -17,7 +17,7 @@ namespace course {
 /// Where the parameters of a launcher come from, in their order: const pointers are the problem's
 /// inputs, other pointers its outputs; whole numbers are the dimensions of its size (or those that
 /// `named` names, in that order), and floating-point numbers its scalars; void* and std::size_t&
-/// are the workspace.
+/// are the workspace; a reference to a class is the problem's object.
 struct Given {
   const Problem& problem;
   const Arguments& arguments;
@@ -35,6 +35,8 @@ struct Given {
       return workspace;
     } else if constexpr (std::is_same_v<A, std::size_t&>) {
       return workspace_bytes;
+    } else if constexpr (std::is_class_v<std::remove_reference_t<A>>) {
+      return *static_cast<std::remove_reference_t<A>*>(problem.object());
     } else if constexpr (std::is_integral_v<A>) {
       const std::size_t k = dimension++;
       return static_cast<A>(named.empty() ? problem.size().dimensions.at(k).second
