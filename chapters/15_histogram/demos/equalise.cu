@@ -5,8 +5,8 @@
 // is gray. Two files are written, to FOLDER or next to the program: equalised.pgm; histogram.pgm,
 // 256 x 100, with the counts before in the upper half, those after in the lower half, to one scale.
 //
-// The default picture is ../photo.pgm: photograph by Lav R. Varshney (2006), CC0 1.0, from
-// scikit-image (camera.png, decoded without loss). ../photo.txt names source and licence in full.
+// The default picture is photo.pgm of common/image: photograph by Lav R. Varshney (2006), CC0 1.0,
+// from scikit-image (camera.png, decoded without loss). photo.txt there names source and licence.
 //
 //   nvcc -std=c++17 -arch=sm_90 -I ../../../common equalise.cu -o equalise
 //   ./equalise [PICTURE [FOLDER]]
@@ -172,7 +172,8 @@ int main(int argc, char** argv) {
                  argv[option ? 1 : 3]);
     return 2;
   }
-  const std::string picture = argc > 1 ? argv[1] : folder_of(__FILE__) + "/../photo.pgm";
+  const std::string photo = folder_of(__FILE__) + "/../../../common/image/photo.pgm";
+  const std::string picture = argc > 1 ? argv[1] : photo;
   const std::string folder = argc > 2 ? argv[2] : folder_of(argv[0]);
   return course::run_reporting_errors("equalise", [&] { return equalise(picture, folder); });
 }
