@@ -20,7 +20,8 @@ ON_CPU = os.environ.get("COURSE_BACKEND") == "cpu"
 FOUND = 66  # exit code of a program in which the CPU backend found a mistake
 CHECK = re.compile(r"/// Ends the program if a CUDA call.*?#define CHECK\(call\)[^\n]*", re.DOTALL)
 STANDARD = re.compile(r"<(c?[a-z_]+|cuda/(atomic|barrier|ptx)|cuda_pipeline\.h|sys/wait\.h|unistd\.h|cooperative_groups(/reduce)?\.h)>")
-LOCAL = {"rules": '"../tensor_map.hpp"'}  # the header that the demo is about
+# The header that the demo is about.
+LOCAL = {"rules": '"../tensor_map.hpp"', "separate": '"../separate.hpp"'}
 PICTURES = '"image/pnm.hpp"'  # links nothing, and needs -I common
 
 
