@@ -117,6 +117,12 @@ TEST_F(Pictures, Bytes) {
   EXPECT_EQ(image.bytes(), gray);
 }
 
+TEST_F(Pictures, Luminance) {
+  EXPECT_EQ((Image{2, 1, 1, 255, {7, 255}}.luminance()), (std::vector<std::uint8_t>{7, 255}));
+  EXPECT_EQ((Image{2, 2, 3, 255, {255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255}}.luminance()),
+            (std::vector<std::uint8_t>{76, 150, 29, 255}));
+}
+
 TEST_F(Pictures, WhatIsWritten) {
   const Image gray{2, 1, 1, 255, {7, 200}}, color{1, 2, 3, 256, {0, 1, 2, 3, 4, 256}};
   course::write_pnm(path("a"), gray);

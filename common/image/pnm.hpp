@@ -31,6 +31,18 @@ struct Image {
     for (const int s : samples) all.push_back(maxval > 255 ? (s * 255 + maxval / 2) / maxval : s);
     return all;
   }
+
+  /// Those bytes, one per pixel: of a color pixel 0.299 red + 0.587 green + 0.114 blue, rounded.
+  std::vector<std::uint8_t> luminance() const {
+    std::vector<std::uint8_t> all = bytes();
+    if (channels == 1) return all;
+    for (std::size_t i = 0; i < all.size() / 3; ++i) {
+      const std::uint8_t* const p = &all[3 * i];
+      all[i] = static_cast<std::uint8_t>((299 * p[0] + 587 * p[1] + 114 * p[2] + 500) / 1000);
+    }
+    all.resize(all.size() / 3);
+    return all;
+  }
 };
 
 enum class PnmData { binary, ascii };    // P5 and P6; P2 and P3, which you can read

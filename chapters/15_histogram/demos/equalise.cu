@@ -81,18 +81,6 @@ Counts count(const Pixels& pixels) {
   return counts;
 }
 
-/// Gray as it is; of a color pixel 0.299 red + 0.587 green + 0.114 blue, rounded.
-Pixels luminance(const course::Image& image) {
-  Pixels bytes = image.bytes();
-  if (image.channels == 1) return bytes;
-  Pixels gray(bytes.size() / 3);
-  for (std::size_t i = 0; i < gray.size(); ++i) {
-    const std::uint8_t* const p = &bytes[3 * i];
-    gray[i] = static_cast<std::uint8_t>((299 * p[0] + 587 * p[1] + 114 * p[2] + 500) / 1000);
-  }
-  return gray;
-}
-
 /// The new grey of each grey: 255 times the share of pixels that are not brighter. The pixels of
 /// the darkest grey are left out, so that it becomes 0.
 Pixels table_of(const Counts& counts) {
@@ -143,7 +131,7 @@ void print_classes(const Counts& before, const Counts& after, double n) {
 
 int equalise(const std::string& picture, const std::string& folder) {
   const course::Image image = course::read_pnm(picture);
-  Pixels pixels = luminance(image);
+  Pixels pixels = image.luminance();
   const Counts before = count(pixels);
   const Pixels table = table_of(before);
   for (std::uint8_t& pixel : pixels) pixel = table[pixel];
