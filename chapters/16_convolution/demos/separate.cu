@@ -160,6 +160,7 @@ std::vector<Named> filters() {
       {"Laplacian of the Gaussian", 15, 2,
        filter_of(15,
                  [](int y, int x) { return ((x * x + y * y) / 6.25 - 2) / 6.25 * bell(y, x); })},
+      // Its rows have six lengths.
       {"disc of radius 7", 15, 6,
        to_sum_one(filter_of(15, [](int y, int x) { return x * x + y * y <= 49; }))},
       {"diagonal line", 9, 9, to_sum_one(filter_of(9, [](int y, int x) { return x == y; }))},
