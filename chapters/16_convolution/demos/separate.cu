@@ -1,4 +1,4 @@
-// Which filters are a column times a row? Their ranks, and what two passes save.
+// Tells filters that are a column times a row, by their singular values.
 //
 // A filter of rank k is a sum of k products of a column and a row, so k pairs of passes compute it:
 // 2 w k multiplications per pixel in place of w x w. The singular values tell the rank. Each filter
