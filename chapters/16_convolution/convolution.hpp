@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -33,6 +34,24 @@ using ConvolveSeparableIn = cudaError_t(void* workspace, std::size_t& workspace_
 using ConvolveBytes = cudaError_t(const std::uint8_t* image, const ByteFilter& filter,
                                   std::uint8_t* out, std::int64_t rows, std::int64_t cols,
                                   std::int64_t width, std::int64_t rule, cudaStream_t stream);
+
+/// The launchers of libraries that have one border.
+using ConvolveReversed = cudaError_t(const float* image, const float* reversed, float* out,
+                                     std::int64_t rows, std::int64_t cols, std::int64_t width,
+                                     cudaStream_t stream);
+using ConvolveInWorkspace = cudaError_t(void* workspace, std::size_t& workspace_bytes,
+                                        const float* image, const float* filter, float* out,
+                                        std::int64_t rows, std::int64_t cols, std::int64_t width,
+                                        cudaStream_t stream);
+using ConvolveByFft = cudaError_t(void* workspace, std::size_t& workspace_bytes, const float* image,
+                                  const float* filter, float* out, std::int64_t rows,
+                                  std::int64_t cols, std::int64_t width, std::int64_t rule,
+                                  cudaStream_t stream);
+using ConvolveBySpectrum = cudaError_t(void* workspace, std::size_t& workspace_bytes,
+                                       const float* image, const float* filter,
+                                       const float* spectrum, float* out, std::int64_t rows,
+                                       std::int64_t cols, std::int64_t width, std::int64_t rule,
+                                       cudaStream_t stream);
 
 /// The rules at the border, as the dimension `border` gives them.
 enum : std::int64_t { by_clamp = 0, by_zero = 1, by_reflect = 2 };
@@ -61,7 +80,7 @@ class Convolution : public course::Problem {
   std::int64_t rows() const { return size()["rows"]; }
   std::int64_t cols() const { return size()["cols"]; }
   std::int64_t width() const { return size()["width"]; }
-  std::int64_t rule() const { return size()["border"]; }
+  virtual std::int64_t rule() const { return size()["border"]; }
   std::int64_t pixels() const { return rows() * cols(); }
   /// Those that the filter may have; a launcher refuses other widths.
   std::int64_t taps() const {
@@ -160,6 +179,81 @@ class Convolution : public course::Problem {
   Filter filter_ = {};
 };
 
+/// The same for a library: always the border that it has, whatever the size says.
+class WithBorder : public Convolution {
+ public:
+  WithBorder(const course::Size& size, std::uint64_t seed, course::Input input, std::int64_t rule,
+             bool is_reversed = false)
+      : Convolution(size, seed, input), rule_(rule), is_reversed_(is_reversed) {}
+  std::int64_t rule() const override { return rule_; }
+  std::vector<course::Array> inputs() const override {
+    std::vector<course::Array> both = Convolution::inputs();
+    both[1].values = [this](void* host) {
+      auto* const to = static_cast<float*>(host);
+      std::copy(filter_.at, filter_.at + taps(), to);
+      if (is_reversed_) std::reverse(to, to + taps());
+    };
+    return both;
+  }
+
+ private:
+  std::int64_t rule_;
+  bool is_reversed_;
+};
+
+/// A third input is the spectrum of the filter on the grid of version 92: complex numbers, rows() +
+/// width() - 1 rows of half of cols() + width() - 1, plus one; both made even and smooth.
+class WithSpectrum : public Convolution {
+ public:
+  using Convolution::Convolution;
+  std::vector<course::Array> inputs() const override {
+    std::vector<course::Array> all = Convolution::inputs();
+    const std::int64_t height = smooth(rows() + width() - 1), length = smooth(cols() + width() - 1);
+    const std::int64_t columns = length / 2 + 1;
+    course::Array spectrum{"spectrum", 2 * height * columns, course::Type::f32, seed()};
+    spectrum.values = [=](void* host) {
+      const auto turn = [](std::int64_t k, std::int64_t n) {
+        return std::polar(
+            1.0, -2 * 3.14159265358979323846 * static_cast<double>(k % n) / static_cast<double>(n));
+      };
+      course::parallel_for(
+          columns,
+          [&](std::int64_t first, std::int64_t last) {
+            for (std::int64_t v = first; v < last; ++v) {
+              std::vector<std::complex<double>> of_row(static_cast<std::size_t>(width()));
+              for (std::int64_t i = 0; i < width(); ++i) {
+                for (std::int64_t j = 0; j < width(); ++j) {
+                  of_row[static_cast<std::size_t>(i)] +=
+                      static_cast<double>(filter_.at[i * width() + j]) * turn(v * j, length);
+                }
+              }
+              for (std::int64_t u = 0; u < height; ++u) {
+                std::complex<double> sum, at = 1;
+                const std::complex<double> step = turn(u, height);
+                for (const std::complex<double>& each : of_row) sum += each * at, at *= step;
+                auto* const to = static_cast<float*>(host) + 2 * (u * columns + v);
+                to[0] = static_cast<float>(sum.real()), to[1] = static_cast<float>(sum.imag());
+              }
+            }
+          },
+          16);
+    };
+    all.push_back(spectrum);
+    return all;
+  }
+
+ private:
+  static std::int64_t smooth(std::int64_t n) {
+    for (n += n % 2;; n += 2) {
+      std::int64_t rest = n;
+      for (const int factor : {2, 3, 5, 7}) {
+        while (rest % factor == 0) rest /= factor;
+      }
+      if (rest == 1) return n;
+    }
+  }
+};
+
 /// The coefficients are products of a column and a row.
 class SeparableConvolution : public Convolution {
  public:
@@ -228,6 +322,7 @@ class ByteConvolution : public Convolution {
     return {{"out", pixels(), course::Type::u8}};
   }
   double bytes_read() const override { return static_cast<double>(pixels()); }
+  double flops() const override { return 0; }  // of floats
   course::Tolerance tolerance(int) const override { return {0, 0, true}; }
 
  protected:

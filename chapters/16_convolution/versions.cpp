@@ -7,7 +7,14 @@
 using namespace course;
 
 COURSE_LAUNCHERS(ConvolveFromMemory, (convolve), global);
-COURSE_LAUNCHERS(Convolve, (convolve), constant, tile, points);
+COURSE_LAUNCHERS(Convolve, (convolve), constant, tile, points, templates, vectors, sliding, limit);
+COURSE_LAUNCHERS(ConvolveSeparable, (convolve), fused, limit);
+COURSE_LAUNCHERS(ConvolveSeparableIn, (convolve), two_passes);
+COURSE_LAUNCHERS(ConvolveBytes, (convolve), bytes);
+COURSE_LAUNCHERS(ConvolveReversed, (convolve), npp);
+COURSE_LAUNCHERS(ConvolveInWorkspace, (convolve), cudnn);
+COURSE_LAUNCHERS(ConvolveByFft, (convolve), fft);
+COURSE_LAUNCHERS(ConvolveBySpectrum, (convolve_by_spectrum), fft);
 
 namespace {
 
@@ -16,41 +23,213 @@ Size image(std::int64_t rows, std::int64_t cols, std::int64_t width,
   return Size{{{"rows", rows}, {"cols", cols}, {"width", width}, {"border", border}}};
 }
 
+/// In pixels: the time for reading and writing an image at the rates that were measured, or for all
+/// multiplications at one per lane and clock, whichever is longer.
+Limit roofline(const Anchors& anchors, const Problem& problem) {
+  const Limit memory = memory_limit(anchors, problem);
+  const double lanes = anchors.capability == 80 ? 64 : 128;
+  const double flops = 2 * lanes * anchors.sm_count * anchors.clock_mhz * 1e6;
+  const double by_bytes = problem.bytes() / (memory.value * 1e9);
+  const double by_flops = flops > 0 ? problem.flops() / flops : 0;
+  char how[240];
+  std::snprintf(how, sizeof how, "derived: an image in %.4f ms by bytes (%s), in %.4f ms by flops",
+                by_bytes * 1e3, memory.how.c_str(), by_flops * 1e3);
+  return {by_bytes > by_flops ? "bytes" : "multiplications",
+          problem.work().amount / std::max(by_bytes, by_flops) / 1e9, "Gpixel/s", how};
+}
+
+Version up_to_width(Version version, std::int64_t width) {
+  version.takes = [width](const Size& size) { return size["width"] <= width; };
+  return version;
+}
+
+Version of_npp() {
+  return row("90_npp", "FilterBorder, clamp", npp::convolve)
+      .peer("NPP")
+      .solving(make_problem<WithBorder>(std::int64_t{by_clamp}, true));
+}
+
+Version of_cudnn() {
+  return row("91_cudnn", "ConvolutionForward, zero", cudnn::convolve)
+      .peer("cuDNN")
+      .solving(make_problem<WithBorder>(std::int64_t{by_zero}));
+}
+
+Version of_fft(const char* id, const char* title) {
+  return row(id, title, fft::convolve).peer("cuFFT").in_file("92_cufft");
+}
+
+Version of_spectrum() {
+  return row("spectrum", "the filter's spectrum given", fft::convolve_by_spectrum)
+      .peer("cuFFT")
+      .in_file("92_cufft")
+      .solving(make_problem<WithSpectrum>());
+}
+
+std::vector<Version> direct() {
+  Convolve* const best = limit::convolve;  // of two
+  return {row("01_global", "all from global memory", global::convolve),
+          row("02_constant", "filter in constant memory", constant::convolve),
+          row("03_tile", "tile with halo", tile::convolve),
+          row("04_points", "eight pixels per thread", points::convolve),
+          row("05_templates", "a kernel for each width", templates::convolve),
+          row("06_vectors", "16-byte loads", vectors::convolve),
+          up_to_width(row("07_sliding", "rows in registers", sliding::convolve), 7),
+          row("80_limit", "what fits the width", best),
+          of_npp(),
+          of_cudnn(),
+          of_fft("92_cufft", "two transforms and back"),
+          of_spectrum()};
+}
+
 /// Every border and width at sizes that divide nothing, and images smaller than the filter.
 std::vector<Size> test_sizes() {
   std::vector<Size> sizes;
   for (const std::int64_t border : {by_clamp, by_zero, by_reflect}) {
-    for (const int width : {1, 3, 5, 9, 17, 31}) sizes.push_back(image(67, 131, width, border));
+    for (const int width : {1, 3, 5, 7, 9, 17}) sizes.push_back(image(35, 131, width, border));
+    sizes.push_back(image(33, 140, 31, border));
     for (const int width : {3, 7, 31}) {
       sizes.push_back(image(1, 1, width, border));
       sizes.push_back(image(2, 3, width, border));
-      sizes.push_back(image(1, 259, width, border));
-      sizes.push_back(image(133, 1, width, border));
     }
+    sizes.push_back(image(1, 259, 5, border));
+    sizes.push_back(image(133, 1, 9, border));
     sizes.push_back(image(0, 5, 3, border));
     sizes.push_back(image(5, 0, 3, border));
   }
-  for (int width = 11; width <= 29; width += 2) sizes.push_back(image(37, 70, width, width % 3));
-  sizes.push_back(image(64, 128, 5, by_reflect));
-  sizes.push_back(image(129, 260, 9, by_clamp));
+  for (int width = 11; width <= 29; width += 2) sizes.push_back(image(9, 33, width, width % 3));
+  sizes.push_back(image(40, 300, 3, by_reflect));  // a whole block of 07 inside
+  sizes.push_back(image(40, 420, 5, by_clamp));
+  sizes.push_back(image(1023, 1028, 3, by_zero));  // not small any more
   return sizes;
 }
 
 Study sequence() {
   Study study{"sequence", "Convolution with a filter of 17 x 17", Type::f32,
               make_problem<Convolution>()};
-  study.versions = {row("01_global", "all from global memory", global::convolve),
-                    row("02_constant", "filter in constant memory", constant::convolve),
-                    row("03_tile", "tile with halo", tile::convolve),
-                    row("04_points", "eight pixels per thread", points::convolve)};
+  study.versions = chosen(direct(), "01-06,80,90-92");
   study.sizes = {image(8192, 8192, 17)};
   study.cpu_sizes = {image(128, 256, 17)};
   study.test_sizes = test_sizes();
+  study.limit = roofline;
+  return study;
+}
+
+/// The rest of the rows, where the copy is the limit and where the multiplications are.
+Study widths() {
+  std::vector<Size> sizes;
+  for (const int width : {3, 5, 7, 9, 13, 17, 21, 25, 31}) {
+    sizes.push_back(image(8192, 8192, width));
+  }
+  Study study = sequence();
+  study.name = "width";
+  study.title = "Rate over the width of the filter";
+  study.versions = chosen(direct(), "03,05-07,80,90-92,spectrum");
+  study.sizes = sizes;
+  study.cpu_sizes = {image(64, 256, 3), image(64, 256, 7)};
+  study.test_sizes = {};
+  study.axis = "width";
+  study.axis_label = "width of the filter";
+  study.log_axis = false;
+  return study;
+}
+
+Study small_filters() {
+  Study study = sequence();
+  study.name = "small";
+  study.title = "Filters of 3 x 3 to 7 x 7";
+  study.versions = chosen(direct(), "03,05-07,80,90-91");
+  study.sizes = {image(8192, 8192, 3), image(8192, 8192, 5), image(8192, 8192, 7)};
+  study.cpu_sizes = {image(64, 256, 3)};
+  study.versions.push_back(of_spectrum());
+  for (Size& size : study.test_sizes) {
+    if (size["width"] > 7) size.set("width", 7);
+  }
+  study.test_sizes.push_back(image(41, 420, 7, by_reflect));
+  return study;
+}
+
+Study over_size(const char* name, const char* title, int width) {
+  std::vector<Size> sizes;
+  for (const int side : {256, 512, 1024, 2048, 4096, 16384}) {
+    sizes.push_back(image(side, side, width));
+  }
+  Study study = at_sizes(sequence(), name, title, "80,90-92", sizes, "rows", "rows and columns");
+  study.cpu_sizes = {image(64, 256, width)};
+  return study;
+}
+
+Study borders() {
+  Study study = at_sizes(
+      sequence(), "border", "The three borders, and columns that divide nothing", "06,80",
+      {image(8192, 8192, 5, by_zero), image(8192, 8192, 5, by_reflect), image(8192, 8191, 5),
+       image(8192, 8192, 17, by_zero), image(8192, 8192, 17, by_reflect), image(8192, 8191, 17)});
+  study.cpu_sizes = {image(64, 255, 5, by_reflect)};
+  return study;
+}
+
+/// Sizes, widths and borders by chance; no choice of 80 was tuned on them.
+Study any() {
+  Study study = at_sizes(sequence(), "any", "Any size, width and border", "80,90-92", {});
+  const auto chance = [](int k, int what) {  // from 0 to below 1
+    return static_cast<double>(mix(16, static_cast<std::uint64_t>(8 * k + what)) >> 11) * 0x1p-53;
+  };
+  const auto side = [&](int k, int what) {
+    return static_cast<std::int64_t>(std::exp2(8 + 5 * chance(k, what)));
+  };
+  for (int k = 0; k < 24; ++k) {
+    std::int64_t cols = side(k, 1);
+    if (chance(k, 4) < 0.5) cols = (cols + 3) / 4 * 4;  // as most images have
+    study.sizes.push_back(image(side(k, 0), cols, 3 + 2 * static_cast<int>(15 * chance(k, 2)),
+                                static_cast<int>(3 * chance(k, 3))));
+  }
+  study.cpu_sizes = {image(70, 133, 7, by_reflect)};
+  return study;
+}
+
+Study separable() {
+  Study study{"separable", "Separable filters", Type::f32, make_problem<SeparableConvolution>()};
+  ConvolveSeparable* const best = limit::convolve;
+  study.versions = {row("08_two_passes", "rows, then columns", two_passes::convolve),
+                    row("09_fused", "both in one kernel", fused::convolve).sharing(96 * 1024),
+                    row("80_limit", "what fits the width", best).sharing(96 * 1024)};
+  for (const int width : {3, 5, 9, 13, 17, 23, 31}) {
+    study.sizes.push_back(image(8192, 8192, width));
+  }
+  study.cpu_sizes = {image(128, 256, 17)};
+  study.test_sizes = test_sizes();
+  study.test_sizes.push_back(image(130, 400, 17, by_clamp));
+  study.axis = "width";
+  study.axis_label = "width of the filter";
+  study.log_axis = false;
+  study.limit = roofline;
+  return study;
+}
+
+Study of_bytes() {
+  Study study{"bytes", "Images of 8 bits", Type::u8, make_problem<ByteConvolution>()};
+  study.versions = {row("10_bytes", "four pixels per instruction", bytes::convolve)};
+  for (const int width : {3, 5, 7, 9, 17, 31}) {
+    study.sizes.push_back(image(16384, 16384, width));
+  }
+  study.cpu_sizes = {image(128, 1024, 3)};
+  study.test_sizes = test_sizes();
+  for (const int width : {3, 5, 7, 9, 31}) {
+    study.test_sizes.push_back(image(19, 1600, width, width % 3));
+  }
+  study.axis = "width";
+  study.axis_label = "width of the filter";
+  study.log_axis = false;
+  study.limit = roofline;
   return study;
 }
 
 }  // namespace
 
 course::Chapter course::chapter() {
-  return {"16_convolution", "out = image convolved with a filter", {sequence()}};
+  return {"16_convolution",
+          "out = image convolved with a filter",
+          {sequence(), widths(), small_filters(), over_size("size", "Rate over size, width 5", 5),
+           over_size("size17", "Rate over size, width 17", 17), borders(), any(), separable(),
+           of_bytes()}};
 }

@@ -1,0 +1,104 @@
+// The peer of who has a network: cuDNN's convolution of one image with one channel, in fp32, with
+//   the border that it has, zeros. Of its algorithms the one that it finds to be the fastest.
+#include <cuda_runtime.h>
+#include <cudnn.h>
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "filter.hpp"
+
+namespace cudnn {
+
+/// A handle, descriptors and the algorithm for one size on one GPU.
+struct Plan {
+  cudnnHandle_t handle = nullptr;
+  cudnnTensorDescriptor_t image = nullptr;
+  cudnnFilterDescriptor_t filter = nullptr;
+  cudnnConvolutionDescriptor_t convolution = nullptr;
+  cudnnConvolutionFwdAlgo_t algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM;
+  std::size_t workspace_bytes = 0;
+};
+
+/// Makes a plan and lets cuDNN measure its algorithms. Not while a stream is captured.
+cudnnStatus_t make(Plan* plan, int rows, int cols, int width) {
+  cudnnStatus_t status = cudnnCreate(&plan->handle);
+  if (status == CUDNN_STATUS_SUCCESS) status = cudnnCreateTensorDescriptor(&plan->image);
+  if (status == CUDNN_STATUS_SUCCESS) {
+    status = cudnnSetTensor4dDescriptor(plan->image, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1,
+                                        rows, cols);
+  }
+  if (status == CUDNN_STATUS_SUCCESS) status = cudnnCreateFilterDescriptor(&plan->filter);
+  if (status == CUDNN_STATUS_SUCCESS) {
+    status = cudnnSetFilter4dDescriptor(plan->filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 1, 1,
+                                        width, width);
+  }
+  if (status == CUDNN_STATUS_SUCCESS) {
+    status = cudnnCreateConvolutionDescriptor(&plan->convolution);
+  }
+  if (status == CUDNN_STATUS_SUCCESS) {
+    status = cudnnSetConvolution2dDescriptor(plan->convolution, width / 2, width / 2, 1, 1, 1, 1,
+                                             CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT);
+  }
+  if (status == CUDNN_STATUS_SUCCESS) {  // no tensor cores, which would round to TF32
+    status = cudnnSetConvolutionMathType(plan->convolution, CUDNN_FMA_MATH);
+  }
+  if (status != CUDNN_STATUS_SUCCESS) return status;
+  cudnnConvolutionFwdAlgoPerf_t found[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
+  int count = 0;
+  status = cudnnFindConvolutionForwardAlgorithm(plan->handle, plan->image, plan->filter,
+                                                plan->convolution, plan->image,
+                                                CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, found);
+  if (status != CUDNN_STATUS_SUCCESS) return status;
+  for (int k = 0; k < count; ++k) {  // fastest first
+    if (found[k].status != CUDNN_STATUS_SUCCESS || found[k].mathType != CUDNN_FMA_MATH) continue;
+    plan->algorithm = found[k].algo;
+    plan->workspace_bytes = found[k].memory;
+    return CUDNN_STATUS_SUCCESS;
+  }
+  return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+/// out[y][x] = the sum of filter[i][j] image[y + i - radius][x + j - radius], zeros outside. Device
+/// pointers. With workspace == nullptr: only writes the bytes of scratch memory that it needs, and
+/// chooses the algorithm. \returns cudaErrorInvalidValue for other sizes, cudaErrorUnknown if cuDNN
+/// fails.
+cudaError_t convolve(void* workspace, std::size_t& workspace_bytes, const float* image,
+                     const float* filter, float* out, std::int64_t rows, std::int64_t cols,
+                     std::int64_t width, cudaStream_t stream) {
+  if (rows < 0 || cols < 0 || (cols > 0 && rows > INT32_MAX / cols) || width < 1 ||
+      width > largest_width || width % 2 == 0) {
+    return cudaErrorInvalidValue;
+  }
+  if (rows == 0 || cols == 0) {
+    if (workspace == nullptr) workspace_bytes = 1;
+    return cudaSuccess;
+  }
+  static thread_local std::map<std::tuple<int, int, int, int>, Plan> plans;
+  int device = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  const auto r = static_cast<int>(rows), c = static_cast<int>(cols), w = static_cast<int>(width);
+  const auto key = std::make_tuple(device, r, c, w);
+  if (plans.count(key) == 0) {
+    Plan plan;
+    if (make(&plan, r, c, w) != CUDNN_STATUS_SUCCESS) return cudaErrorUnknown;
+    plans[key] = plan;
+  }
+  const Plan& plan = plans[key];
+  if (workspace == nullptr) {
+    workspace_bytes = plan.workspace_bytes > 0 ? plan.workspace_bytes : 1;
+    return cudaSuccess;
+  }
+  if (workspace_bytes < plan.workspace_bytes) return cudaErrorInvalidValue;
+  const float one = 1, zero = 0;
+  if (cudnnSetStream(plan.handle, stream) != CUDNN_STATUS_SUCCESS ||
+      cudnnConvolutionForward(plan.handle, &one, plan.image, image, plan.filter, filter,
+                              plan.convolution, plan.algorithm, workspace, plan.workspace_bytes,
+                              &zero, plan.image, out) != CUDNN_STATUS_SUCCESS) {
+    return cudaErrorUnknown;
+  }
+  return cudaGetLastError();
+}
+
+}  // namespace cudnn
