@@ -30,6 +30,7 @@ class Shifted : public course::Problem {
   double bytes_read() const override { return other_.bytes_read(); }
   double bytes_written() const override { return other_.bytes_written(); }
   double scalar(int k) const override { return other_.scalar(k); }
+  const void* object() const override { return other_.object(); }
   std::vector<std::int64_t> sample(int output) const override { return other_.sample(output); }
   void expected(int output, double* values) const override { other_.expected(output, values); }
   course::Tolerance tolerance(int output) const override { return other_.tolerance(output); }

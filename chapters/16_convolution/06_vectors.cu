@@ -122,10 +122,16 @@ cudaError_t convolve(const float* image, const Filter& filter, float* out, std::
                      cudaStream_t stream) {
   if (!border::fit(rows, cols, width, rule, lanes_y)) return cudaErrorInvalidValue;
   if (rows == 0 || cols == 0) return cudaSuccess;
-  // A small image: smaller tiles, so that there are as many blocks as SMs.
-  const bool is_small = rows * cols < (1 << 20);
-  return is_small ? launch<1>(image, filter, out, rows, cols, width, rule, stream)
-                  : launch<4>(image, filter, out, rows, cols, width, rule, stream);
+  // A small image: smaller tiles, so that each SM gets blocks.
+  int device = 0, sms = 0;
+  if (cudaError_t error = cudaGetDevice(&device)) return error;
+  if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) {
+    return error;
+  }
+  const dim3 grid = border::grid(rows, cols, lanes_y * 4, block_cols);
+  return std::int64_t{grid.x} * grid.y < 2 * sms
+             ? launch<1>(image, filter, out, rows, cols, width, rule, stream)
+             : launch<4>(image, filter, out, rows, cols, width, rule, stream);
 }
 
 }  // namespace vectors

@@ -58,7 +58,8 @@ __global__ void convolve_columns(const float* image, const __grid_constant__ Sep
 /// 2, all row by row. image and out: device pointers. rule: a border::Rule. With workspace ==
 /// nullptr: only writes the bytes of scratch memory that it needs, those of an image.
 /// \returns cudaErrorInvalidValue for a width that is even or not 1 to 31, rows above 524,280, cols
-/// above 2^31 - 4097, another rule, a workspace too small; or the error of a launch.
+/// above 2^31 - 4097, another rule, a workspace too small or not aligned to floats; or the error of
+/// a launch.
 cudaError_t convolve(void* workspace, std::size_t& workspace_bytes, const float* image,
                      const SeparableFilter& filter, float* out, std::int64_t rows,
                      std::int64_t cols, std::int64_t width, std::int64_t rule,
@@ -69,7 +70,8 @@ cudaError_t convolve(void* workspace, std::size_t& workspace_bytes, const float*
     workspace_bytes = needed > 0 ? needed : 1;
     return cudaSuccess;
   }
-  if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  const bool begins_at_a_float = reinterpret_cast<std::uintptr_t>(workspace) % sizeof(float) == 0;
+  if (workspace_bytes < needed || !begins_at_a_float) return cudaErrorInvalidValue;
   if (rows == 0 || cols == 0) return cudaSuccess;
   float* const between = static_cast<float*>(workspace);
   const auto r = static_cast<int>(rows), c = static_cast<int>(cols), by = static_cast<int>(rule);

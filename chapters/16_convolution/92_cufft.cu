@@ -107,7 +107,9 @@ cudaError_t run(void* workspace, std::size_t& workspace_bytes, const float* imag
     workspace_bytes = needed;
     return cudaSuccess;
   }
-  if (workspace_bytes < needed) return cudaErrorInvalidValue;
+  if (workspace_bytes < needed || reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0) {
+    return cudaErrorInvalidValue;
+  }
   auto* const bytes = static_cast<char*>(workspace);
   auto* const extended = reinterpret_cast<float*>(bytes);
   auto* const second = reinterpret_cast<float*>(bytes + one);

@@ -145,16 +145,14 @@ class Convolution : public course::Problem {
         },
         1 << 10);
   }
-  /// Products of numbers below 1, added in any order. Their signs are random: partial sums stay
-  /// below `width` in magnitude, and the rounding errors of taps() of them, half a unit in the last
-  /// place each, come to about width * width / 2 units of 1. Sums of small whole numbers are exact.
+  /// Products of numbers below 1 with random signs: a partial sum is about width() / 3, and seldom
+  /// more than four times that. So a rounding is at most epsilon / 2 * 4 / 3 * width(); there are
+  /// taps() of them with random signs, which come together to width() times that, seldom to three
+  /// times as much. Sums of small whole numbers are exact.
   course::Tolerance tolerance(int) const override {
     if (input() == course::Input::integers) return {0, 0, true};
-    const double each = std::numeric_limits<float>::epsilon() * static_cast<double>(taps()) / 2;
-    const double unit = input() == course::Input::denormal ? 0x1p-126
-                        : input() == course::Input::large  ? 0x1p120
-                                                           : 1.0;
-    return {(each + std::numeric_limits<float>::epsilon()) * unit, 0, false};
+    const double each = std::numeric_limits<float>::epsilon() * static_cast<double>(2 * taps());
+    return {input() == course::Input::denormal ? each * 0x1p-126 : each, 0, false};
   }
 
  protected:
@@ -201,11 +199,27 @@ class WithBorder : public Convolution {
   bool is_reversed_;
 };
 
-/// A third input is the spectrum of the filter on the grid of version 92: complex numbers, rows() +
-/// width() - 1 rows of half of cols() + width() - 1, plus one; both made even and smooth.
-class WithSpectrum : public Convolution {
+/// Two transforms of the whole image: each result has a share of the errors of all pixels, some
+/// units in the last place of a typical one, which is about width() / 3; whole numbers, up to 7 and
+/// 7, are not exact. Transforms of numbers below the normal ones are not, either.
+class ForFft : public Convolution {
  public:
   using Convolution::Convolution;
+  course::Tolerance tolerance(int) const override {
+    const double typical =
+        std::numeric_limits<float>::epsilon() * static_cast<double>(2 * taps() + 32 * width());
+    const double unit = input() == course::Input::integers   ? 49
+                        : input() == course::Input::denormal ? 0x1p-120
+                                                             : 1;
+    return {typical * unit, 0, false};
+  }
+};
+
+/// A third input is the spectrum of the filter on the grid of version 92: complex numbers, rows() +
+/// width() - 1 rows of half of cols() + width() - 1, plus one; both made even and smooth.
+class WithSpectrum : public ForFft {
+ public:
+  using ForFft::ForFft;
   std::vector<course::Array> inputs() const override {
     std::vector<course::Array> all = Convolution::inputs();
     const std::int64_t height = smooth(rows() + width() - 1), length = smooth(cols() + width() - 1);
@@ -303,12 +317,10 @@ class ByteConvolution : public Convolution {
  public:
   ByteConvolution(const course::Size& size, std::uint64_t seed, course::Input input)
       : Convolution(size, seed, input) {
-    // Input::large: all 8 bits, so that many results are limited.
     double sum = 0;
     for (std::int64_t k = 0; k < taps(); ++k) {
       const int full = static_cast<int>(course::mix(seed + 1, static_cast<std::uint64_t>(k)) >> 56);
-      bytes_.at[k] =
-          static_cast<std::int8_t>(input == course::Input::large ? full - 128 : full % 64 - 16);
+      bytes_.at[k] = static_cast<std::int8_t>(seed % 2 == 0 ? full - 128 : full % 64 - 16);
       sum += bytes_.at[k];
     }
     while (bytes_.shift < 30 && std::exp2(bytes_.shift) < sum) ++bytes_.shift;
