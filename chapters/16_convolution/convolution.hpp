@@ -126,12 +126,14 @@ class Convolution : public course::Problem {
         },
         1 << 10);
   }
-  /// Products of numbers below 1, added in any order. Their signs are random: partial sums stay
-  /// below `width` in magnitude, and the rounding errors of taps() of them, half a unit in the last
-  /// place each, come to about width * width / 2 units of 1. Sums of small whole numbers are exact.
+  /// Products of two numbers in [-1, 1), added in any order. A product has a variance of 1/9, so a
+  /// sum of taps() has a standard deviation of width / 3: of all pixels it stays below 2 width. An
+  /// addition rounds by up to half a unit in its last place, width epsilon. taps() of these, of
+  /// random signs, have a standard deviation below 0.6 width width epsilon, as long as all partial
+  /// sums are that large. Sums of small whole numbers are exact.
   course::Tolerance tolerance(int) const override {
     if (input() == course::Input::integers) return {0, 0, true};
-    const double each = std::numeric_limits<float>::epsilon() * static_cast<double>(taps()) / 2;
+    const double each = std::numeric_limits<float>::epsilon() * static_cast<double>(taps()) * 2;
     const double unit = input() == course::Input::denormal ? 0x1p-126
                         : input() == course::Input::large  ? 0x1p120
                                                            : 1.0;
