@@ -30,15 +30,15 @@ Size image(std::int64_t rows, std::int64_t cols, std::int64_t width, std::int64_
 }
 
 /// Every border, sizes that divide nothing, images smaller than the filter; then one of `width`
-/// that is counted: a multiple of all tiles, and a few blocks for each SM of the CPU backend.
+/// whose requests are counted: a multiple of most tiles.
 std::vector<Size> sizes_up_to(std::int64_t width) {
   return {
-      image(32, 64, 5, by_zero),       image(32, 64, 5, by_clamp),  image(32, 64, 5, by_reflect),
-      image(1, 1, 3, by_reflect),      image(2, 3, 31, by_clamp),   image(3, 2, 9, by_reflect),
-      image(1, 259, 7, by_zero),       image(133, 1, 7, by_clamp),  image(0, 5, 3, by_zero),
-      image(5, 0, 3, by_clamp),        image(67, 131, 9, by_clamp), image(37, 70, 17, by_reflect),
-      image(65, 33, 1, by_zero),       image(40, 70, 31, by_zero),  image(16, 40, 31, by_reflect),
-      image(128, 256, width, by_clamp)};
+      image(32, 64, 5, by_zero),      image(32, 64, 5, by_clamp),  image(32, 64, 5, by_reflect),
+      image(1, 1, 3, by_reflect),     image(2, 3, 31, by_clamp),   image(3, 2, 9, by_reflect),
+      image(1, 259, 7, by_zero),      image(133, 1, 7, by_clamp),  image(0, 5, 3, by_zero),
+      image(5, 0, 3, by_clamp),       image(67, 131, 5, by_clamp), image(37, 70, 9, by_reflect),
+      image(65, 33, 1, by_zero),      image(20, 40, 17, by_zero),  image(16, 40, 31, by_reflect),
+      image(64, 128, width, by_clamp)};
 }
 
 /// A version of the chapter for any filter, on the problem of exercise 5: it gets all products.
@@ -103,68 +103,72 @@ int main(int argc, char** argv) {
   Exercise exercise;
   exercise.chapter = "16_convolution";
   // sectors, wavefronts and requests in turn
-  exercise.solutions = {{292608, 0, 198},    {570112, 0, 231},    {15872, 300032, 596},
-                        {11456, 54784, 456}, {16880, 82880, 344}, {15328, 128256, 259}};
+  exercise.solutions = {{150016, 0, 102},    {381952, 0, 155},    {16192, 176640, 354},
+                        {11872, 20736, 188}, {12472, 62160, 344}, {14464, 87040, 178}};
   exercise.make = make_problem<Convolution>();
+  const std::int64_t width[] = {5, 9, 13, 9, 31, 9};  // of what is counted
+  const std::int64_t counted = width[exercise.number - 1];
+  exercise.test_sizes = sizes_up_to(counted);
+  // So large that one block takes more requests in turn than a grid, even if it takes few.
+  exercise.counted = image(128, exercise.number == 5 ? 192 : 256, counted, by_clamp);
   if (exercise.number == 1) {
     exercise.yours =
         row("yours", "your version", static_cast<ConvolveFromMemory*>(exercise::convolve));
-    exercise.test_sizes = sizes_up_to(7);
-    // With eight pixels per thread one block takes half as many requests in turn as 128 blocks of
-    // the solution: less room than for others.
     exercise.room.in_turn = 2;
   } else if (exercise.number == 2) {
     exercise.yours = row("yours", "your version", exercise::convolve_by);
-    exercise.test_sizes = sizes_up_to(11);
     exercise.untimed = "requests to global memory";
-    // A pixel of the image for each of 121 multiplications. Coefficients that are loaded by four,
-    // or for eight pixels, take 30 and 15 more.
-    exercise.most.load_requests = 1.05 * 121;
-    exercise.room.in_turn = 2.5;  // coefficients in shared memory are read 121 times as well
+    // A pixel of the image for each of 81 multiplications. Coefficients that are loaded by four, or
+    // for eight pixels, take 20 and 10 more.
+    exercise.most.load_requests = 1.05 * 81;
+    exercise.room.in_turn = 2.7;  // coefficients in shared memory are read 81 times as well
   } else if (exercise.number == 3) {
     exercise.yours = row("yours", "your version", static_cast<Convolve*>(exercise::convolve));
-    exercise.test_sizes = sizes_up_to(17);
     exercise.untimed = "bytes of shared memory";
-    // 32 x 16 pixels take 48 x 32 floats, 6144 bytes. Blocks of 32 x 32 are allowed for. With twice
-    // the width more than the block: 13,200.
-    exercise.most.shared_bytes = 4 * 48 * 48;
+    // 32 x 16 pixels take 44 x 28 floats, 4928 bytes. Blocks of 32 x 32 take 7744; of 32 x 8 with
+    // room for the largest filter, 9576. With twice the width more than the block: 9744.
+    exercise.most.shared_bytes = 9600;
+    exercise.room.wavefronts = 2.2;  // in rows of 16 pixels the halves of a warp may conflict
+    exercise.room.in_turn = 2;
   } else if (exercise.number == 4) {
     exercise.yours = row("yours", "your version", static_cast<Convolve*>(exercise::convolve));
-    exercise.test_sizes = sizes_up_to(17);
     exercise.size = image(8192, 8192, 17, by_clamp);
     exercise.compared = row("03_tile", "tile with halo", tile::convolve);
-    // Version 03 reads 289 pixels for 289 multiplications, a wavefront each, and an SM has one per
-    // clock. Four pixels of a column take 17 + 3 reads for 4 x 17 multiplications: 0.294.
-    exercise.most.read_wavefronts_per_multiply = 0.3;
+    // Version 03 reads 81 pixels for 81 multiplications, a wavefront each. Two pixels of a column
+    // take 9 + 1 reads for 2 x 9 multiplications: 0.556; three 0.407, four 0.333, eight 0.222.
+    exercise.most.read_wavefronts_per_multiply = 0.4;
     exercise.most.read_wavefronts = 1.5;
+    // With the 17 x 17 of the GPU's size: four pixels take 0.294 wavefronts, a clock of an SM each.
+    // So do 1 multiplication, 0.25 constants and 0.294 loads, by 4 instructions per clock: 0.39.
     exercise.least_ratio = 1.5;
-    exercise.room.sectors = 2;  // smaller tiles load more halo
-    exercise.room.in_turn = 2;
+    exercise.room.sectors = exercise.room.wavefronts = 2;  // small tiles, four pixels per thread
+    exercise.room.in_turn = 3;
   } else if (exercise.number == 5) {
     exercise.make = make_problem<SeparableConvolution>();
     exercise.yours =
         row("yours", "your version", static_cast<ConvolveSeparable*>(exercise::convolve));
-    exercise.test_sizes = sizes_up_to(31);
     exercise.size = image(8192, 8192, 31, by_clamp);
     exercise.compared = with_whole_filter("04_points", "eight pixels per thread", points::convolve);
-    // The problem has 2 x 31 multiplications per pixel. A tile of h rows takes 31 reads per pixel
-    // of h + 30 rows, and 31 more per result: 1.94 per multiplication for 16 rows, 1.47 for
-    // 32, 1.23 for 64. With 31 x 31 multiplications: 15.5; 8 pixels per thread: 2.38; 16: 1.44.
-    exercise.most.read_wavefronts_per_multiply = 1.4;
-    // Version 04 multiplies 961 times: a warp takes 240 clocks of an SM at least. Here it takes 76
-    // for its wavefronts.
+    // The problem has 2 x 31 multiplications per pixel. In a tile of h rows, h + 30 rows take 31
+    // reads per pixel, and results 31 more: 1.94 per multiplication for h = 16, 1.47 for 32, 1.23
+    // for 64. With all 31 x 31 products: 15.5; 8 pixels per thread: 2.38; 16: 1.44, but
+    // too many in turn.
+    exercise.most.read_wavefronts_per_multiply = 1.5;
+    // All products take a warp 961 multiplications, four of which an SM does per clock: 240 clocks.
+    // Two passes take 76 wavefronts, a clock each.
     exercise.least_ratio = 1.5;
     exercise.room.sectors = 2.5;  // smaller tiles load more halo
-    exercise.room.in_turn = 6;
+    // All products take 4.2 times as many, but their wavefronts say more. One block: 6 times.
+    exercise.room.in_turn = 4.25;
   } else {
     exercise.make = make_problem<Bilateral>();
     exercise.yours = row("yours", "your version", exercise::smooth);
-    exercise.test_sizes = sizes_up_to(11);
     exercise.untimed = "loads from global memory";
-    // A block of 32 x 16 pixels loads 26 rows of 42 pixels by two requests each: 3.25 for 32
-    // results. Other tiles take up to three times as many. From global memory: 121.
+    // A block of 32 x 16 pixels loads 24 rows of 40 pixels by two requests each: 3 for 32 results.
+    // Other tiles take up to three times as many. From global memory: 81.
     exercise.most.load_requests = 10;
     exercise.room.sectors = 2.5;
+    exercise.room.wavefronts = 2.2;  // rows of 16 pixels; a table of weights
     exercise.room.in_turn = 2.5;
   }
   return run_exercise(argc, argv, exercise);
