@@ -1,5 +1,5 @@
 // Exercise 2, solved: the filter is an argument of the kernel, by value. Arguments lie in constant
-// memory, and __grid_constant__ lets a thread read an element of them without a copy of all.
+// memory, and __grid_constant__ promises that no thread makes a copy of this one.
 #include <cuda_runtime.h>
 
 #include <cstdint>
