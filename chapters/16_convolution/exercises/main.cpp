@@ -60,7 +60,7 @@ class Bilateral : public Convolution {
   using Convolution::Convolution;
   const void* object() const override { return nullptr; }
   std::vector<Array> inputs() const override { return {{"image", pixels(), Type::f32, seed()}}; }
-  /// s, in pixels, and t. Both are powers of two, or a quarter of a small whole number.
+  /// s, in pixels, and t: numbers that a float holds exactly.
   double scalar(int k) const override {
     return k == 0 ? static_cast<double>(width()) / 4 : largest() / 2;
   }
@@ -152,8 +152,8 @@ int main(int argc, char** argv) {
     exercise.compared = with_whole_filter("04_points", "eight pixels per thread", points::convolve);
     // The problem has 2 x 31 multiplications per pixel. In a tile of h rows, h + 30 rows take 31
     // reads per pixel, and results 31 more: 1.94 per multiplication for h = 16, 1.47 for 32, 1.23
-    // for 64. With all 31 x 31 products: 15.5; 8 pixels per thread: 2.38; 16: 1.44, but
-    // too many in turn.
+    // for 64. With all 31 x 31 products: 15.5; 8 pixels per thread: 2.38; 16: 1.44, but too many
+    // in turn.
     exercise.most.read_wavefronts_per_multiply = 1.5;
     // All products take a warp 961 multiplications, four of which an SM does per clock: 240 clocks.
     // Two passes take 76 wavefronts, a clock each.
