@@ -12,7 +12,7 @@
 
 namespace bytes {
 
-constexpr int per_row = 16, words = per_row / 4, warps = 4, block_cols = 32 * per_row;
+constexpr int per_row = 16, words = per_row / 4, warps = 2, block_cols = 32 * per_row;
 constexpr int words_per_row = (largest_width + 3) / 4;
 
 /// The coefficients of a row in words of four, zeros behind the last. __dp4a takes both factors
@@ -48,6 +48,15 @@ __noinline__ __device__ unsigned four_pixels(const std::uint8_t* image, int rows
   return all;
 }
 
+/// The same, quickly inside of the image, and each pixel less 128.
+__device__ unsigned load_word(const std::uint8_t* image, int rows, int cols, int y, int x, int rule,
+                              bool vectors) {
+  const bool is_inside = vectors && y >= 0 && y < rows && x >= 0 && x < cols;
+  const std::uint8_t* const from = image + std::int64_t{y} * cols + x;
+  return 0x80808080u ^ (is_inside ? *reinterpret_cast<const unsigned*>(from)
+                                  : four_pixels(image, rows, cols, y, x, rule));
+}
+
 /// Words of four pixels from (y, x) on, each pixel less 128.
 __device__ void load_words(unsigned (&to)[words], const std::uint8_t* image, int rows, int cols,
                            int y, int x, int rule, bool vectors) {
@@ -62,6 +71,25 @@ __device__ void load_words(unsigned (&to)[words], const std::uint8_t* image, int
   for (int k = 0; k < words; ++k) to[k] ^= 0x80808080u;
 }
 
+/// Four numbers, limited to 0 to 255, in a word: two instructions on a GPU, where min, max and
+/// shifts would be a dozen.
+__device__ unsigned pack_limited(const int (&four)[4]) {
+#ifdef SIMT
+  unsigned all = 0;
+  for (int b = 0; b < 4; ++b) {
+    all |= static_cast<unsigned>(min(max(four[b], 0), 255)) << (8 * b);
+  }
+  return all;
+#else
+  unsigned high, all;
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(high) : "r"(four[3]), "r"(four[2]), "r"(0));
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
+      : "=r"(all)
+      : "r"(four[1]), "r"(four[0]), "r"(high));
+  return all;
+#endif
+}
+
 /// A warp computes 512 columns of per_thread rows. `together`: how many rows of the image are
 /// loaded before the first is used.
 template <int width, int per_thread, int together>
@@ -70,7 +98,8 @@ __global__ void __launch_bounds__(32 * warps)
                    std::uint8_t* out, int rows, int cols, int rule, bool vectors) {
   constexpr int radius = width / 2, taps = (width + 3) / 4;  // words of a row of the filter
   constexpr int near = (radius + 3) / 4;                     // words of the lane to the left
-  constexpr int window_size = near + words + 4;
+  constexpr int after = (4 * taps - 1 - radius + 3) / 4;     // and of the one to the right
+  constexpr int beyond = near > after ? near : after;
   const int lane = threadIdx.x, x = blockIdx.x * block_cols + per_row * lane;
   const int y = (blockIdx.y * warps + threadIdx.y) * per_thread;
   if (y >= rows) return;  // the whole warp
@@ -84,28 +113,32 @@ __global__ void __launch_bounds__(32 * warps)
 
 #pragma unroll 1
   for (int begin = 0; begin < per_thread + width - 1; begin += together) {
-    unsigned own[together][words], beside[together][words] = {};
+    unsigned own[together][words], beside[together][beyond > 0 ? beyond : 1];
 #pragma unroll
     for (int n = 0; n < together; ++n) {
       const int row = y + begin + n - radius;
       load_words(own[n], image, rows, cols, row, x, rule, vectors);
-      if (first || last) {
-        load_words(beside[n], image, rows, cols, row, first ? x - per_row : x + per_row, rule,
-                   vectors);
+      if (first || last) {  // the words that no lane of the warp has
+#pragma unroll
+        for (int k = 0; k < beyond; ++k) {
+          const int col = first ? x + 4 * (k - near) : x + per_row + 4 * k;
+          beside[n][k] = load_word(image, rows, cols, row, col, rule, vectors);
+        }
       }
     }
 #pragma unroll
     for (int n = 0; n < together; ++n) {
-      unsigned window[window_size];
+      unsigned window[near + words + after];
 #pragma unroll
       for (int k = 0; k < near; ++k) {
         const unsigned left = __shfl_up_sync(~0u, own[n][words - near + k], 1);
-        window[k] = first ? beside[n][words - near + k] : left;
+        window[k] = first ? beside[n][k] : left;
       }
 #pragma unroll
-      for (int k = 0; k < words; ++k) {
+      for (int k = 0; k < words; ++k) window[near + k] = own[n][k];
+#pragma unroll
+      for (int k = 0; k < after; ++k) {
         const unsigned right = __shfl_down_sync(~0u, own[n][k], 1);
-        window[near + k] = own[n][k];
         window[near + words + k] = last ? beside[n][k] : right;
       }
 #pragma unroll
@@ -132,25 +165,21 @@ __global__ void __launch_bounds__(32 * warps)
 #pragma unroll
   for (int r = 0; r < per_thread; ++r) {
     if (y + r >= rows) break;
-    std::uint8_t result[per_row];
+    alignas(16) unsigned packed[words];
 #pragma unroll
-    for (int k = 0; k < per_row; ++k) {
-      result[k] = static_cast<std::uint8_t>(min(max(sums[r][k] >> filter.shift, 0), 255));
+    for (int k = 0; k < words; ++k) {
+      int four[4];
+#pragma unroll
+      for (int b = 0; b < 4; ++b) four[b] = sums[r][4 * k + b] >> filter.shift;
+      packed[k] = pack_limited(four);
     }
     std::uint8_t* const to = out + std::int64_t{y + r} * cols + x;
     if (vectors) {
-      if (x < cols) {
-        uint4 all;
-        all.x = result[0] | result[1] << 8 | result[2] << 16 | unsigned{result[3]} << 24;
-        all.y = result[4] | result[5] << 8 | result[6] << 16 | unsigned{result[7]} << 24;
-        all.z = result[8] | result[9] << 8 | result[10] << 16 | unsigned{result[11]} << 24;
-        all.w = result[12] | result[13] << 8 | result[14] << 16 | unsigned{result[15]} << 24;
-        *reinterpret_cast<uint4*>(to) = all;
-      }
+      if (x < cols) *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(packed);
     } else {
 #pragma unroll
       for (int k = 0; k < per_row; ++k) {
-        if (x + k < cols) to[k] = result[k];
+        if (x + k < cols) to[k] = static_cast<std::uint8_t>(packed[k / 4] >> (8 * (k % 4)));
       }
     }
   }
@@ -159,7 +188,7 @@ __global__ void __launch_bounds__(32 * warps)
 /// out[y][x] = the sum of filter[i][j] image[y + i - radius][x + j - radius] in whole numbers,
 /// radius = width / 2, divided by 2^shift, rounded to the nearest (halves up), limited to 0 to 255.
 /// image and out: device pointers. rule: a border::Rule. \returns cudaErrorInvalidValue for a width
-/// that is even or not 1 to 31, rows above 262,140, cols above 2^31 - 4097, another rule, a shift
+/// that is even or not 1 to 31, rows above 131,070, cols above 2^31 - 4097, another rule, a shift
 /// below 0 or above 30; or the error of the launch.
 cudaError_t convolve(const std::uint8_t* image, const ByteFilter& filter, std::uint8_t* out,
                      std::int64_t rows, std::int64_t cols, std::int64_t width, std::int64_t rule,
@@ -171,8 +200,8 @@ cudaError_t convolve(const std::uint8_t* image, const ByteFilter& filter, std::u
   const auto both = reinterpret_cast<std::uintptr_t>(image) | reinterpret_cast<std::uintptr_t>(out);
   const Coefficients coefficients = coefficients_of(filter, static_cast<int>(width));
   widths::choose<1, largest_width>(static_cast<int>(width), [&](auto w) {
-    // A small filter: four rows of results, and all rows of the image that they take at once.
-    constexpr int per_thread = w() <= 7 ? 4 : 1, together = w() <= 7 ? per_thread + w() - 1 : 1;
+    // A small filter: two rows of results, and all rows of the image that they take at once.
+    constexpr int per_thread = w() <= 7 ? 2 : 1, together = w() <= 7 ? per_thread + w() - 1 : 1;
     convolve_image<w(), per_thread, together>
         <<<border::grid(rows, cols, warps * per_thread, block_cols), dim3(32, warps), 0, stream>>>(
             image, coefficients, out, static_cast<int>(rows), static_cast<int>(cols),

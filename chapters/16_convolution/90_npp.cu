@@ -31,7 +31,8 @@ cudaError_t context_of(cudaStream_t stream, NppStreamContext* context) {
     return error;
   }
   context->nSharedMemPerBlock = static_cast<std::size_t>(shared);
-  return cudaStreamGetFlags(stream, &context->nStreamFlags);
+  context->nStreamFlags = cudaStreamNonBlocking;  // a stream that is captured may not be asked
+  return cudaSuccess;
 }
 
 /// out[y][x] = the sum of filter[i][j] image[y + i - radius][x + j - radius]. NPP takes the

@@ -153,11 +153,13 @@ cudaError_t convolve(void* workspace, std::size_t& workspace_bytes, const float*
 }
 
 /// The same with the spectrum of the filter, which a program computes once for many images: complex
-/// numbers, smooth(rows + width - 1) rows of smooth(cols + width - 1) / 2 + 1.
+/// numbers, smooth(rows + width - 1) rows of smooth(cols + width - 1) / 2 + 1, at a multiple of 8
+/// bytes.
 cudaError_t convolve_by_spectrum(void* workspace, std::size_t& workspace_bytes, const float* image,
                                  const float*, const float* spectrum, float* out, std::int64_t rows,
                                  std::int64_t cols, std::int64_t width, std::int64_t rule,
                                  cudaStream_t stream) {
+  if (reinterpret_cast<std::uintptr_t>(spectrum) % 8 != 0) return cudaErrorInvalidValue;
   return run(workspace, workspace_bytes, image, nullptr, spectrum, out, rows, cols, width, rule,
              false, stream);
 }

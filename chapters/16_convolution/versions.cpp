@@ -66,6 +66,7 @@ Version of_spectrum() {
   return row("spectrum", "the filter's spectrum given", fft::convolve_by_spectrum)
       .peer("cuFFT")
       .in_file("92_cufft")
+      .aligned(8)
       .solving(make_problem<WithSpectrum>());
 }
 
@@ -120,13 +121,13 @@ Study sequence() {
 /// The rest of the rows, where the copy is the limit and where the multiplications are.
 Study widths() {
   std::vector<Size> sizes;
-  for (const int width : {3, 5, 7, 9, 13, 17, 21, 25, 31}) {
+  for (const int width : {3, 5, 7, 9, 13, 17, 21, 31}) {
     sizes.push_back(image(8192, 8192, width));
   }
   Study study = sequence();
   study.name = "width";
   study.title = "Rate over the width of the filter";
-  study.versions = chosen(direct(), "03,05-07,80,90-92,spectrum");
+  study.versions = chosen(direct(), "05-07,80,90-92,spectrum");
   study.sizes = sizes;
   study.cpu_sizes = {image(64, 256, 3), image(64, 256, 7)};
   study.test_sizes = {};
@@ -153,7 +154,7 @@ Study small_filters() {
 
 Study over_size(const char* name, const char* title, int width) {
   std::vector<Size> sizes;
-  for (const int side : {256, 512, 1024, 2048, 4096, 16384}) {
+  for (const int side : {256, 512, 1024, 4096}) {
     sizes.push_back(image(side, side, width));
   }
   Study study = at_sizes(sequence(), name, title, "80,90-92", sizes, "rows", "rows and columns");
@@ -179,7 +180,7 @@ Study any() {
   const auto side = [&](int k, int what) {
     return static_cast<std::int64_t>(std::exp2(8 + 5 * chance(k, what)));
   };
-  for (int k = 0; k < 24; ++k) {
+  for (int k = 0; k < 16; ++k) {
     std::int64_t cols = side(k, 1);
     if (chance(k, 4) < 0.5) cols = (cols + 3) / 4 * 4;  // as most images have
     study.sizes.push_back(image(side(k, 0), cols, 3 + 2 * static_cast<int>(15 * chance(k, 2)),
