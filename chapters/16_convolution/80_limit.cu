@@ -2,7 +2,9 @@
 //   version 06, which multiplications limit. A separable filter takes version 09; but up to width 5
 //   its product with 25 coefficients, because bytes limit both.
 // Predicts: at each width the better of the two limits, less what a block waits.
-// Calls 06_vectors.cu 07_sliding.cu 09_fused.cu
+// Calls 06_vectors.cu
+// Calls 07_sliding.cu
+// Calls 09_fused.cu
 #include <cuda_runtime.h>
 
 #include <cstdint>
