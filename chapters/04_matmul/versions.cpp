@@ -5,6 +5,7 @@
 
 #include "chapter/rows.hpp"
 #include "matmul.hpp"
+#include "measure/anchors.hpp"
 
 using namespace course;
 
@@ -134,18 +135,9 @@ std::vector<Size> test_sizes() {
   return sizes;
 }
 
-/// Lanes of an SM that multiply and add floats (CUDA C++ Programming Guide, "arithmetic
-/// instructions").
-double lanes(int capability) {
-  for (const int half : {60, 70, 72, 75, 80}) {
-    if (capability == half) return 64;
-  }
-  return 128;
-}
-
 /// All lanes multiply and add, every clock.
 Limit multiply_add_bound(const Anchors& anchors, const Problem&) {
-  const double each = lanes(anchors.capability);
+  const double each = float_lanes(anchors.capability);
   const double rate = 2 * each * anchors.sm_count * anchors.clock_mhz * 1e6 / 1e12;
   char how[160];
   std::snprintf(

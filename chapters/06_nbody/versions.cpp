@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "chapter/rows.hpp"
+#include "measure/anchors.hpp"
 #include "nbody.hpp"
 
 using namespace course;
@@ -59,14 +60,14 @@ std::vector<Size> test_sizes() {
 #endif
 }
 
-/// Lanes of an SM that add and multiply in float or in double (CUDA C++ Programming Guide,
-/// "arithmetic instructions").
-double lanes(int capability, Type type) {
-  const auto one_of = [&](std::initializer_list<int> list) {
-    return std::find(list.begin(), list.end(), capability) != list.end();
-  };
-  if (type == Type::f32) return one_of({60, 70, 72, 75, 80}) ? 64 : 128;
-  return one_of({90, 100}) ? 64 : one_of({60, 70, 72, 80}) ? 32 : 2;
+/// Lanes of an SM that add and multiply in double (CUDA C++ Programming Guide, "arithmetic
+/// instructions").
+double double_lanes(int capability) {
+  if (capability == 90 || capability == 100) return 64;
+  for (const int half : {60, 70, 72, 80}) {
+    if (capability == half) return 32;
+  }
+  return 2;
 }
 
 /// An SM starts 4 instructions of a warp a clock, so 128 of a lane.
@@ -88,22 +89,21 @@ Limit limit_of(const Anchors& anchors, const Problem& problem, double per_clock,
 /// An interaction takes 12 additions, multiplications and fused ones, and a root: 13 instructions.
 /// Nothing issues faster; what the registers can deliver is less (issue_slots, its last column).
 Limit issue_bound(const Anchors& anchors, const Problem& problem) {
-  const double per_clock = std::min(issue_slots() / 13, lanes(anchors.capability, Type::f32) / 12);
+  const double per_clock = std::min(issue_slots() / 13, float_lanes(anchors.capability) / 12);
   return limit_of(anchors, problem, per_clock, "issue bound", "12 instructions and a root");
 }
 
 /// A pair is two interactions: 3 differences, 3 for the square of the distance, 2 for the cube, 2
 /// for the masses, 6 for the sums, and a root.
 Limit pair_bound(const Anchors& anchors, const Problem& problem) {
-  const double per_clock =
-      2 * std::min(issue_slots() / 17, lanes(anchors.capability, Type::f32) / 16);
+  const double per_clock = 2 * std::min(issue_slots() / 17, float_lanes(anchors.capability) / 16);
   return limit_of(anchors, problem, per_clock, "issue bound of pairs",
                   "16 instructions and a root for two interactions");
 }
 
 /// In double: 9 for differences, squares and sums, and 7 from the guess of the root to the pull.
 Limit double_bound(const Anchors& anchors, const Problem& problem) {
-  const double per_clock = std::min(issue_slots() / 17, lanes(anchors.capability, Type::f64) / 16);
+  const double per_clock = std::min(issue_slots() / 17, double_lanes(anchors.capability) / 16);
   return limit_of(anchors, problem, per_clock, "lanes for double", "16 instructions in double");
 }
 

@@ -96,11 +96,6 @@ __global__ void __launch_bounds__(warps * 32)
   }
 }
 
-/// Whether all rows of such an image begin at multiples of 16 bytes.
-inline bool begins_aligned(const float* image, std::int64_t cols) {
-  return reinterpret_cast<std::uintptr_t>(image) % 16 == 0 && cols % 4 == 0;
-}
-
 template <int per_thread>
 cudaError_t launch(const float* image, const Filter& filter, float* out, std::int64_t rows,
                    std::int64_t cols, std::int64_t width, std::int64_t rule, cudaStream_t stream) {
@@ -108,7 +103,7 @@ cudaError_t launch(const float* image, const Filter& filter, float* out, std::in
   widths::choose<1, largest_width>(static_cast<int>(width), [&](auto w) {
     convolve_image<w(), per_thread><<<grid, warps * 32, 0, stream>>>(
         image, filter, out, static_cast<int>(rows), static_cast<int>(cols), static_cast<int>(rule),
-        begins_aligned(image, cols), begins_aligned(out, cols));
+        border::rows_are_aligned(image, cols), border::rows_are_aligned(out, cols));
   });
   return cudaGetLastError();
 }

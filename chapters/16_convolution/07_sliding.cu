@@ -108,12 +108,12 @@ cudaError_t convolve(const float* image, const Filter& filter, float* out, std::
     return cudaErrorInvalidValue;
   }
   if (rows == 0 || cols == 0) return cudaSuccess;
-  const auto both = reinterpret_cast<std::uintptr_t>(image) | reinterpret_cast<std::uintptr_t>(out);
+  const bool aligned = border::rows_are_aligned(image, cols) && border::rows_are_aligned(out, cols);
   widths::choose<1, largest>(static_cast<int>(width), [&](auto w) {
     convolve_image<w()>
         <<<border::grid(rows, cols, block_rows, block_cols), dim3(32, warps), 0, stream>>>(
             image, filter, out, static_cast<int>(rows), static_cast<int>(cols),
-            static_cast<int>(rule), both % 16 == 0 && cols % 4 == 0);
+            static_cast<int>(rule), aligned);
   });
   return cudaGetLastError();
 }

@@ -96,7 +96,7 @@ cudaError_t convolve(const float* image, const SeparableFilter& filter, float* o
                      cudaStream_t stream) {
   if (!border::fit(rows, cols, width, rule, block_rows)) return cudaErrorInvalidValue;
   if (rows == 0 || cols == 0) return cudaSuccess;
-  const auto both = reinterpret_cast<std::uintptr_t>(image) | reinterpret_cast<std::uintptr_t>(out);
+  const bool aligned = border::rows_are_aligned(image, cols) && border::rows_are_aligned(out, cols);
   cudaError_t error = cudaSuccess;
   widths::choose<1, largest_width>(static_cast<int>(width), [&](auto w) {
     constexpr int bytes = (block_rows + w() - 1) * pitch_of<w()> * int{sizeof(float)};
@@ -106,7 +106,7 @@ cudaError_t convolve(const float* image, const SeparableFilter& filter, float* o
     convolve_image<w()>
         <<<border::grid(rows, cols, block_rows, block_cols), dim3(32, warps), bytes, stream>>>(
             image, filter, out, static_cast<int>(rows), static_cast<int>(cols),
-            static_cast<int>(rule), both % 16 == 0 && cols % 4 == 0);
+            static_cast<int>(rule), aligned);
     error = cudaGetLastError();
   });
   return error;

@@ -197,7 +197,7 @@ cudaError_t convolve(const std::uint8_t* image, const ByteFilter& filter, std::u
     return cudaErrorInvalidValue;
   }
   if (rows == 0 || cols == 0) return cudaSuccess;
-  const auto both = reinterpret_cast<std::uintptr_t>(image) | reinterpret_cast<std::uintptr_t>(out);
+  const bool aligned = border::rows_are_aligned(image, cols) && border::rows_are_aligned(out, cols);
   const Coefficients coefficients = coefficients_of(filter, static_cast<int>(width));
   widths::choose<1, largest_width>(static_cast<int>(width), [&](auto w) {
     // A small filter: two rows of results, and all rows of the image that they take at once.
@@ -205,7 +205,7 @@ cudaError_t convolve(const std::uint8_t* image, const ByteFilter& filter, std::u
     convolve_image<w(), per_thread, together>
         <<<border::grid(rows, cols, warps * per_thread, block_cols), dim3(32, warps), 0, stream>>>(
             image, coefficients, out, static_cast<int>(rows), static_cast<int>(cols),
-            static_cast<int>(rule), both % 16 == 0 && cols % 16 == 0);
+            static_cast<int>(rule), aligned);
   });
   return cudaGetLastError();
 }

@@ -1,6 +1,7 @@
-// Idea: for each width the kernel that fits. Up to width 5 version 07, which bytes limit; from 7 on
-//   version 06, which multiplications limit. A separable filter takes version 09; but up to width 5
-//   its product with 25 coefficients, because bytes limit both.
+// Idea: for each width the kernel that fits. Up to width 5 version 07, whose limit is the bytes;
+// from
+//   7 on version 06, which keeps fewer rows in registers. A separable filter takes version 09; but
+//   up to width 5 its product with 25 coefficients, because bytes limit both.
 // Predicts: at each width the better of the two limits, less what a block waits.
 // Calls 06_vectors.cu
 // Calls 07_sliding.cu
@@ -9,7 +10,7 @@
 
 #include <cstdint>
 
-#include "filter.hpp"
+#include "border.cuh"
 
 namespace vectors {
 cudaError_t convolve(const float* image, const Filter& filter, float* out, std::int64_t rows,
@@ -36,8 +37,8 @@ constexpr int small = 5;  // the widest filter that bytes limit
 cudaError_t convolve(const float* image, const Filter& filter, float* out, std::int64_t rows,
                      std::int64_t cols, std::int64_t width, std::int64_t rule,
                      cudaStream_t stream) {
-  const auto both = reinterpret_cast<std::uintptr_t>(image) | reinterpret_cast<std::uintptr_t>(out);
-  const bool aligned = both % 16 == 0 && cols % 4 == 0;  // 07 reads other images pixel by pixel
+  // 07 reads other images pixel by pixel.
+  const bool aligned = border::rows_are_aligned(image, cols) && border::rows_are_aligned(out, cols);
   return width <= small && aligned
              ? sliding::convolve(image, filter, out, rows, cols, width, rule, stream)
              : vectors::convolve(image, filter, out, rows, cols, width, rule, stream);

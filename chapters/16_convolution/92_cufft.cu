@@ -8,19 +8,9 @@
 #include <tuple>
 
 #include "border.cuh"
+#include "smooth.hpp"
 
 namespace fft {
-
-/// The least even number from n on without another factor than 2, 3, 5 and 7.
-int smooth(int n) {
-  for (n += n % 2;; n += 2) {
-    int rest = n;
-    for (const int factor : {2, 3, 5, 7}) {
-      while (rest % factor == 0) rest /= factor;
-    }
-    if (rest == 1) return n;
-  }
-}
 
 /// Transforms of real images of rows x cols to their spectra, in place, and back.
 struct Plan {
@@ -91,7 +81,9 @@ cudaError_t run(void* workspace, std::size_t& workspace_bytes, const float* imag
   int device = 0;
   if (cudaError_t error = cudaGetDevice(&device)) return error;
   const auto r = static_cast<int>(rows), c = static_cast<int>(cols), w = static_cast<int>(width);
-  const int to_rows = smooth(r + w - 1), to_cols = smooth(c + w - 1), pitch = to_cols + 2;
+  const auto to_rows = static_cast<int>(smooth(r + w - 1));
+  const auto to_cols = static_cast<int>(smooth(c + w - 1));
+  const int pitch = to_cols + 2;
   const auto key = std::make_tuple(device, to_rows, to_cols);
   if (plans.count(key) == 0) {
     Plan plan;

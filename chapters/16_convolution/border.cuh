@@ -41,6 +41,13 @@ inline bool fit(std::int64_t rows, std::int64_t cols, std::int64_t width, std::i
          width >= 1 && width <= largest_width && width % 2 == 1 && rule >= clamp && rule <= reflect;
 }
 
+/// Whether all rows of such an image begin at multiples of 16 bytes.
+template <class T>
+bool rows_are_aligned(const T* image, std::int64_t cols) {
+  constexpr std::int64_t per_vector = 16 / sizeof(T);
+  return reinterpret_cast<std::uintptr_t>(image) % 16 == 0 && cols % per_vector == 0;
+}
+
 /// The grid of blocks for an image.
 inline dim3 grid(std::int64_t rows, std::int64_t cols, int block_rows, int block_cols) {
   return dim3(static_cast<unsigned>((cols + block_cols - 1) / block_cols),

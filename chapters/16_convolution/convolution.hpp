@@ -10,12 +10,12 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "chapter/input.hpp"
 #include "chapter/problem.hpp"
 #include "filter.hpp"
+#include "smooth.hpp"
 
 using Convolve = cudaError_t(const float* image, const Filter& filter, float* out,
                              std::int64_t rows, std::int64_t cols, std::int64_t width,
@@ -88,7 +88,7 @@ class Convolution : public course::Problem {
     return w * w;
   }
   /// No symmetry; whole numbers for inputs that are whole.
-  virtual double coefficient(std::int64_t i, std::int64_t j) const {
+  double coefficient(std::int64_t i, std::int64_t j) const {
     const course::Input kind = input() == course::Input::integers ? input() : course::Input::random;
     return course::value<float>(kind, seed() + 1, i * largest_width + j);
   }
@@ -186,11 +186,11 @@ class WithBorder : public Convolution {
   std::int64_t rule() const override { return rule_; }
   std::vector<course::Array> inputs() const override {
     std::vector<course::Array> both = Convolution::inputs();
-    both[1].values = [this](void* host) {
-      auto* const to = static_cast<float*>(host);
-      std::copy(filter_.at, filter_.at + taps(), to);
-      if (is_reversed_) std::reverse(to, to + taps());
-    };
+    if (is_reversed_) {
+      both[1].values = [this](void* host) {
+        std::reverse_copy(filter_.at, filter_.at + taps(), static_cast<float*>(host));
+      };
+    }
     return both;
   }
 
@@ -222,7 +222,8 @@ class WithSpectrum : public ForFft {
   using ForFft::ForFft;
   std::vector<course::Array> inputs() const override {
     std::vector<course::Array> all = Convolution::inputs();
-    const std::int64_t height = smooth(rows() + width() - 1), length = smooth(cols() + width() - 1);
+    const std::int64_t height = fft::smooth(rows() + width() - 1);
+    const std::int64_t length = fft::smooth(cols() + width() - 1);
     const std::int64_t columns = length / 2 + 1;
     course::Array spectrum{"spectrum", 2 * height * columns, course::Type::f32, seed()};
     spectrum.values = [=](void* host) {
@@ -255,17 +256,6 @@ class WithSpectrum : public ForFft {
     all.push_back(spectrum);
     return all;
   }
-
- private:
-  static std::int64_t smooth(std::int64_t n) {
-    for (n += n % 2;; n += 2) {
-      std::int64_t rest = n;
-      for (const int factor : {2, 3, 5, 7}) {
-        while (rest % factor == 0) rest /= factor;
-      }
-      if (rest == 1) return n;
-    }
-  }
 };
 
 /// The coefficients are products of a column and a row.
@@ -288,7 +278,6 @@ class SeparableConvolution : public Convolution {
     }
   }
   const void* object() const override { return &separable_; }
-  const void* whole() const { return &filter_; }
   double flops() const override {
     return 4.0 * static_cast<double>(width()) * static_cast<double>(pixels());
   }
@@ -309,6 +298,13 @@ class SeparableConvolution : public Convolution {
 
  private:
   SeparableFilter separable_ = {};
+};
+
+/// The same for a version that takes any filter: it gets all products.
+class WholeSeparable : public SeparableConvolution {
+ public:
+  using SeparableConvolution::SeparableConvolution;
+  const void* object() const override { return &filter_; }
 };
 
 /// 8-bit pixels: the sum of whole coefficients and pixels, divided by 2^shift, rounded to the

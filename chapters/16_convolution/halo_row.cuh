@@ -18,7 +18,8 @@ constexpr int margin = (radius + 7) / 8 * 8;
 
 /// The 32 lanes of a warp copy `count` pixels, from (y, x) on, to shared memory, asynchronously
 /// where they lie in the image. `vectors`: the image and all its rows begin at multiples of 16
-/// bytes. Whoever reads them waits with __pipeline_wait_prior(0) and a barrier.
+/// bytes. Before a thread reads them, the lanes wait with
+/// __pipeline_wait_prior(0), and a barrier follows.
 template <int count>
 __device__ void copy_row(float* to, const float* image, int rows, int cols, int y, int x, int rule,
                          bool vectors) {

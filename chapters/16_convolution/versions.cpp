@@ -3,6 +3,7 @@
 
 #include "chapter/rows.hpp"
 #include "convolution.hpp"
+#include "measure/anchors.hpp"
 
 using namespace course;
 
@@ -27,8 +28,8 @@ Size image(std::int64_t rows, std::int64_t cols, std::int64_t width,
 /// multiplications at one per lane and clock, whichever is longer.
 Limit roofline(const Anchors& anchors, const Problem& problem) {
   const Limit memory = memory_limit(anchors, problem);
-  const double lanes = anchors.capability == 80 ? 64 : 128;
-  const double flops = 2 * lanes * anchors.sm_count * anchors.clock_mhz * 1e6;
+  const double flops =
+      2 * float_lanes(anchors.capability) * anchors.sm_count * anchors.clock_mhz * 1e6;
   const double by_bytes = problem.bytes() / (memory.value * 1e9);
   const double by_flops = flops > 0 ? problem.flops() / flops : 0;
   char how[240];
@@ -55,10 +56,9 @@ Version of_cudnn() {
       .solving(make_problem<WithBorder>(std::int64_t{by_zero}));
 }
 
-Version of_fft(const char* id, const char* title) {
-  return row(id, title, fft::convolve)
+Version of_fft() {
+  return row("92_cufft", "two transforms and back", fft::convolve)
       .peer("cuFFT")
-      .in_file("92_cufft")
       .solving(make_problem<ForFft>());
 }
 
@@ -82,7 +82,7 @@ std::vector<Version> direct() {
           row("80_limit", "what fits the width", best),
           of_npp(),
           of_cudnn(),
-          of_fft("92_cufft", "two transforms and back"),
+          of_fft(),
           of_spectrum()};
 }
 
@@ -91,26 +91,27 @@ std::vector<Size> test_sizes() {
   std::vector<Size> sizes;
   for (const std::int64_t border : {by_clamp, by_zero, by_reflect}) {
     for (const int width : {1, 3, 5, 7, 9, 17}) sizes.push_back(image(35, 131, width, border));
-    sizes.push_back(image(33, 140, 31, border));
+    for (const int width : {7, 31}) sizes.push_back(image(33, 140, width, border));
     for (const int width : {3, 7, 31}) {
       sizes.push_back(image(1, 1, width, border));
       sizes.push_back(image(2, 3, width, border));
     }
     sizes.push_back(image(1, 259, 5, border));
-    sizes.push_back(image(133, 1, 9, border));
+    for (const int width : {7, 9}) sizes.push_back(image(133, 1, width, border));
     sizes.push_back(image(0, 5, 3, border));
     sizes.push_back(image(5, 0, 3, border));
   }
   for (int width = 11; width <= 29; width += 2) sizes.push_back(image(9, 33, width, width % 3));
   sizes.push_back(image(40, 300, 3, by_reflect));  // a whole block of 07 inside
   sizes.push_back(image(40, 420, 5, by_clamp));
+  sizes.push_back(image(41, 420, 7, by_reflect));
   return sizes;
 }
 
 Study sequence() {
   Study study{"sequence", "Convolution with a filter of 17 x 17", Type::f32,
               make_problem<Convolution>()};
-  study.versions = chosen(direct(), "01-06,80,90-92");
+  study.versions = direct();
   study.sizes = {image(8192, 8192, 17)};
   study.cpu_sizes = {image(128, 256, 17)};
   study.test_sizes = test_sizes();
@@ -118,37 +119,22 @@ Study sequence() {
   return study;
 }
 
-/// The rest of the rows, where the copy is the limit and where the multiplications are.
+/// Where the copy is the limit, and where the multiplications are.
 Study widths() {
   std::vector<Size> sizes;
-  for (const int width : {3, 5, 7, 9, 13, 17, 21, 31}) {
-    sizes.push_back(image(8192, 8192, width));
-  }
-  Study study = sequence();
-  study.name = "width";
-  study.title = "Rate over the width of the filter";
-  study.versions = chosen(direct(), "05-07,80,90-92,spectrum");
-  study.sizes = sizes;
+  for (const int width : {3, 5, 7, 9, 13, 17, 21, 31}) sizes.push_back(image(8192, 8192, width));
+  Study study = at_sizes(sequence(), "width", "Rate over the width of the filter",
+                         "05-07,80,90-92,spectrum", sizes, "width", "width of the filter");
   study.cpu_sizes = {image(64, 256, 3), image(64, 256, 7)};
-  study.test_sizes = {};
-  study.axis = "width";
-  study.axis_label = "width of the filter";
   study.log_axis = false;
   return study;
 }
 
 Study small_filters() {
-  Study study = sequence();
-  study.name = "small";
-  study.title = "Filters of 3 x 3 to 7 x 7";
-  study.versions = chosen(direct(), "03,05-07,80,90-91");
-  study.sizes = {image(8192, 8192, 3), image(8192, 8192, 5), image(8192, 8192, 7)};
+  Study study =
+      at_sizes(sequence(), "small", "Filters of 3 x 3 to 7 x 7", "03,05-07,80,90-91,spectrum",
+               {image(8192, 8192, 3), image(8192, 8192, 5), image(8192, 8192, 7)});
   study.cpu_sizes = {image(64, 256, 3)};
-  study.versions.push_back(of_spectrum());
-  for (Size& size : study.test_sizes) {
-    if (size["width"] > 7) size.set("width", 7);
-  }
-  study.test_sizes.push_back(image(41, 420, 7, by_reflect));
   return study;
 }
 

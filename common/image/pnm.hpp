@@ -45,6 +45,15 @@ struct Image {
   }
 };
 
+/// The folder of a file: "." for a name alone.
+inline std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == path.npos ? "." : path.substr(0, slash);
+}
+
+/// The photograph that lies in this folder. photo.txt names its source and licence.
+inline std::string photo_path() { return folder_of(__FILE__) + "/photo.pgm"; }
+
 enum class PnmData { binary, ascii };    // P5 and P6; P2 and P3, which you can read
 constexpr int pnm_largest = 0x7fffffff;  // width, height, number of samples
 

@@ -37,6 +37,15 @@ Version copy_version(const std::string& id, Role role);
 Version bulk_copy_version(const std::string& id, Role role);
 Version read_version(const std::string& id, Role role);
 
+/// Lanes of an SM that multiply and add floats (CUDA C++ Programming Guide, "arithmetic
+/// instructions").
+inline double float_lanes(int capability) {
+  for (const int half : {60, 70, 72, 75, 80}) {
+    if (capability == half) return 64;
+  }
+  return 128;
+}
+
 /// All rows of a study, each with an ordinary kernel behind it that reads its outputs, as the next
 /// kernel of a program would: who leaves them in the L2 cache, and ends early, gains. A row's time
 /// is that of both; its rates still count the bytes of the row alone. Outputs of floats, aligned to

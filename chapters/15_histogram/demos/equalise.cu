@@ -148,11 +148,6 @@ int equalise(const std::string& picture, const std::string& folder) {
   return after == moved ? 0 : 1;
 }
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == path.npos ? "." : path.substr(0, slash);
-}
-
 int main(int argc, char** argv) {
   const bool option = argc > 1 && argv[1][0] == '-';
   if (argc > 3 || option) {
@@ -160,8 +155,7 @@ int main(int argc, char** argv) {
                  argv[option ? 1 : 3]);
     return 2;
   }
-  const std::string photo = folder_of(__FILE__) + "/../../../common/image/photo.pgm";
-  const std::string picture = argc > 1 ? argv[1] : photo;
-  const std::string folder = argc > 2 ? argv[2] : folder_of(argv[0]);
+  const std::string picture = argc > 1 ? argv[1] : course::photo_path();
+  const std::string folder = argc > 2 ? argv[2] : course::folder_of(argv[0]);
   return course::run_reporting_errors("equalise", [&] { return equalise(picture, folder); });
 }

@@ -41,19 +41,6 @@ std::vector<Size> sizes_up_to(std::int64_t width) {
       image(64, 128, width, by_clamp)};
 }
 
-/// A version of the chapter for any filter, on the problem of exercise 5: it gets all products.
-Version with_whole_filter(const char* id, const char* title, Convolve* launcher) {
-  Version version{id, title};
-  if (launcher == nullptr) return version;
-  version.launch = [launcher](const Problem& problem, const Arguments& arguments) {
-    const auto& p = static_cast<const SeparableConvolution&>(problem);
-    return launcher(arguments.in<float>(0), *static_cast<const Filter*>(p.whole()),
-                    arguments.out<float>(0), p.rows(), p.cols(), p.width(), p.rule(),
-                    arguments.stream);
-  };
-  return version;
-}
-
 /// The weighted mean of a window. Weights fall with the distance and with the difference.
 class Bilateral : public Convolution {
  public:
@@ -149,7 +136,8 @@ int main(int argc, char** argv) {
     exercise.yours =
         row("yours", "your version", static_cast<ConvolveSeparable*>(exercise::convolve));
     exercise.size = image(8192, 8192, 31, by_clamp);
-    exercise.compared = with_whole_filter("04_points", "eight pixels per thread", points::convolve);
+    exercise.compared = row("04_points", "eight pixels per thread", points::convolve)
+                            .solving(make_problem<WholeSeparable>());
     // The problem has 2 x 31 multiplications per pixel. In a tile of h rows, h + 30 rows take 31
     // reads per pixel, and results 31 more: 1.94 per multiplication for h = 16, 1.47 for 32, 1.23
     // for 64. With all 31 x 31 products: 15.5; 8 pixels per thread: 2.38; 16: 1.44, but too many
