@@ -269,7 +269,8 @@ def describe(text: str, path: str) -> str:
             if said.startswith("  "):  # a command to type: make it code
                 said = "   " + said
             else:
-                said = re.sub(r"([\\@<>#%&*_`$])", r"\\\1", said)
+                said = re.sub(r"([\\@<>#%&*`$])", r"\\\1", said)
+                said = re.sub(r"\w*_\w*", r"`\g<0>`", said)  # a name: Doxygen knows no command "\_"
             out[i] = f"/// @file {path}{said}" if i == 0 else f"///{said}"
         else:
             first = False

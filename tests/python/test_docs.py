@@ -163,6 +163,10 @@ class Filter(unittest.TestCase):
         self.assertEqual(lines[2], "///      nvcc x.cu")
         self.assertEqual(lines[4:6], ["/// k\\<\\<\\<1, 2\\>\\>\\>", "// not this"])
 
+    def test_names_in_a_first_comment_are_code(self) -> None:
+        self.assertEqual(doxygen_filter.describe("// Four by __dp4a and a_b.", "a/x.cu"),
+                         "/// @file a/x.cu Four by `__dp4a` and `a_b`.\n")
+
     def test_code_in_a_comment_is_left_alone(self) -> None:
         code = ["  ///     k<<<1, 2>>>(n);", "  /// calls `k<<<1, 2>>>` twice"]
         self.assertEqual(doxygen_filter.describe("\n".join(code), "a/x.cu").split("\n")[:2], code)
