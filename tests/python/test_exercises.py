@@ -146,6 +146,12 @@ class Answers(unittest.TestCase):
         self.assertEqual(found["3"][1].head, "#include <cstdint>\n\n")
         self.assertTrue(found["1"][0].code.endswith("return one(n); }\n}  // namespace one_thread\n"))
 
+    def test_what_answers_share_stands_before_them(self):
+        end = "}  // namespace one_thread\n"
+        self.assertEqual(len(answers.of_text(FILE.replace(end, f"{end}// In doubles.\n"), "3")), 2)
+        with self.assertRaisesRegex(Problem, "between one_thread and two: 'int three;' would be in no"):
+            answers.of_text(FILE.replace(end, f"{end}int three;\n"), "3")
+
     def test_the_text_must_stand_there_once(self):
         self.assertEqual(answers.changed(ANSWER, "namespace exercise {\nit is fast"),
                          "namespace slow {\nit is slow")

@@ -58,6 +58,11 @@ def of_text(text: str, number: str) -> List[Answer]:
     """The answers to an exercise that stand in a file."""
     found: List[Answer] = []
     parts = list(PART.finditer(text))
+    for part, later in zip(parts, parts[1:]):
+        lost = re.search(r"^(?!//).+", text[part.end():later.start()], re.M)
+        if lost:
+            raise Problem(f"between {part[1]} and {later[1]}: '{lost[0]}' would be in no program; what "
+                          f"answers share stands before the first of them")
     for part in parts:
         verdicts = VERDICT.findall(part[2])
         if not verdicts:

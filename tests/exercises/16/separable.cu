@@ -28,6 +28,45 @@ __device__ float separable_window(const float* image, const SeparableFilter& fil
   return sum;
 }
 
+/// As version 04, by all products.
+template <int per_thread>
+__global__ void convolve_points(const float* image, const __grid_constant__ SeparableFilter filter,
+                                float* out, int rows, int cols, int width, int rule) {
+  extern __shared__ float halo[];
+  constexpr int tile_rows = 64;
+  const int pitch = 32 + width - 1, first_x = blockIdx.x * 32, first_y = blockIdx.y * tile_rows;
+  load_halo(halo, tile_rows + width - 1, pitch, image, rows, cols, first_y - width / 2,
+            first_x - width / 2, rule);
+  __syncthreads();
+  float sums[per_thread] = {};
+  const int first = threadIdx.y * per_thread;
+  for (int j = 0; j < width; ++j) {
+    for (int y = 0; y < per_thread + width - 1; ++y) {
+      const float pixel = filter.row[j] * halo[(first + y) * pitch + threadIdx.x + j];
+      for (int k = 0; k < per_thread; ++k) {
+        if (y >= k && y - k < width) sums[k] += filter.column[y - k] * pixel;
+      }
+    }
+  }
+  const int x = first_x + threadIdx.x, y = first_y + first;
+  for (int k = 0; k < per_thread; ++k) {
+    if (x < cols && y + k < rows) out[(y + k) * cols + x] = sums[k];
+  }
+}
+
+template <int per_thread>
+cudaError_t launch_points(const float* image, const SeparableFilter& filter, float* out,
+                          std::int64_t rows, std::int64_t cols, std::int64_t width,
+                          std::int64_t rule, cudaStream_t stream) {
+  if (rows == 0 || cols == 0) return cudaSuccess;
+  const auto bytes = static_cast<unsigned>((64 + width - 1) * (32 + width - 1) * 4);
+  convolve_points<per_thread>
+      <<<border::grid(rows, cols, 64, 32), dim3(32, 64 / per_thread), bytes, stream>>>(
+          image, filter, out, static_cast<int>(rows), static_cast<int>(cols),
+          static_cast<int>(width), static_cast<int>(rule));
+  return cudaGetLastError();
+}
+
 namespace one_thread_for_rows_and_columns {
 // 5: NOT YET: right, but one after the other
 __global__ void convolve_all(const float* image, const __grid_constant__ SeparableFilter filter,
@@ -166,45 +205,6 @@ cudaError_t convolve(const float* image, const SeparableFilter& filter, float* o
   return cudaGetLastError();
 }
 }  // namespace row_sums_of_each_thread
-
-/// As version 04, by all products.
-template <int per_thread>
-__global__ void convolve_points(const float* image, const __grid_constant__ SeparableFilter filter,
-                                float* out, int rows, int cols, int width, int rule) {
-  extern __shared__ float halo[];
-  constexpr int tile_rows = 64;
-  const int pitch = 32 + width - 1, first_x = blockIdx.x * 32, first_y = blockIdx.y * tile_rows;
-  load_halo(halo, tile_rows + width - 1, pitch, image, rows, cols, first_y - width / 2,
-            first_x - width / 2, rule);
-  __syncthreads();
-  float sums[per_thread] = {};
-  const int first = threadIdx.y * per_thread;
-  for (int j = 0; j < width; ++j) {
-    for (int y = 0; y < per_thread + width - 1; ++y) {
-      const float pixel = filter.row[j] * halo[(first + y) * pitch + threadIdx.x + j];
-      for (int k = 0; k < per_thread; ++k) {
-        if (y >= k && y - k < width) sums[k] += filter.column[y - k] * pixel;
-      }
-    }
-  }
-  const int x = first_x + threadIdx.x, y = first_y + first;
-  for (int k = 0; k < per_thread; ++k) {
-    if (x < cols && y + k < rows) out[(y + k) * cols + x] = sums[k];
-  }
-}
-
-template <int per_thread>
-cudaError_t launch_points(const float* image, const SeparableFilter& filter, float* out,
-                          std::int64_t rows, std::int64_t cols, std::int64_t width,
-                          std::int64_t rule, cudaStream_t stream) {
-  if (rows == 0 || cols == 0) return cudaSuccess;
-  const auto bytes = static_cast<unsigned>((64 + width - 1) * (32 + width - 1) * 4);
-  convolve_points<per_thread>
-      <<<border::grid(rows, cols, 64, 32), dim3(32, 64 / per_thread), bytes, stream>>>(
-          image, filter, out, static_cast<int>(rows), static_cast<int>(cols),
-          static_cast<int>(width), static_cast<int>(rule));
-  return cudaGetLastError();
-}
 
 namespace eight_pixels_by_all_products {
 // 5: NOT YET: right, but 2.375 wavefronts of shared memory per multiplication of a warp, 1.5 would
