@@ -71,16 +71,20 @@ inline std::int64_t continued(std::int64_t i, std::int64_t n, std::int64_t rule)
 class Convolution : public course::Problem {
  public:
   Convolution(course::Size size, std::uint64_t seed, course::Input input)
-      : Problem(std::move(size), seed, input) {
+      : Problem(std::move(size), seed, input),
+        rows_(this->size()["rows"]),
+        cols_(this->size()["cols"]),
+        width_(this->size()["width"]),
+        rule_(this->size()["border"]) {
     for (std::int64_t k = 0; k < taps(); ++k) {
       const std::int64_t i = k / width(), j = k % width();
       filter_.at[k] = static_cast<float>(coefficient(i, j));
     }
   }
-  std::int64_t rows() const { return size()["rows"]; }
-  std::int64_t cols() const { return size()["cols"]; }
-  std::int64_t width() const { return size()["width"]; }
-  virtual std::int64_t rule() const { return size()["border"]; }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t cols() const { return cols_; }
+  std::int64_t width() const { return width_; }
+  std::int64_t rule() const { return rule_; }
   std::int64_t pixels() const { return rows() * cols(); }
   /// Those that the filter may have; a launcher refuses other widths.
   std::int64_t taps() const {
@@ -174,6 +178,7 @@ class Convolution : public course::Problem {
     return sum;
   }
 
+  std::int64_t rows_, cols_, width_, rule_;
   Filter filter_ = {};
 };
 
@@ -182,8 +187,9 @@ class WithBorder : public Convolution {
  public:
   WithBorder(const course::Size& size, std::uint64_t seed, course::Input input, std::int64_t rule,
              bool is_reversed = false)
-      : Convolution(size, seed, input), rule_(rule), is_reversed_(is_reversed) {}
-  std::int64_t rule() const override { return rule_; }
+      : Convolution(size, seed, input), is_reversed_(is_reversed) {
+    rule_ = rule;
+  }
   std::vector<course::Array> inputs() const override {
     std::vector<course::Array> both = Convolution::inputs();
     if (is_reversed_) {
@@ -195,7 +201,6 @@ class WithBorder : public Convolution {
   }
 
  private:
-  std::int64_t rule_;
   bool is_reversed_;
 };
 

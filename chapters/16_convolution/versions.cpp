@@ -86,22 +86,29 @@ std::vector<Version> direct() {
           of_spectrum()};
 }
 
-/// Every border and width at sizes that divide nothing, and images smaller than the filter.
+/// Every border and width in more than one block each way, and images smaller than the filter.
 std::vector<Size> test_sizes() {
   std::vector<Size> sizes;
   for (const std::int64_t border : {by_clamp, by_zero, by_reflect}) {
-    for (const int width : {1, 3, 5, 7, 9, 17}) sizes.push_back(image(35, 131, width, border));
-    for (const int width : {7, 31}) sizes.push_back(image(33, 140, width, border));
+    for (const int width : {1, 3, 5, 7, 9, 17}) {
+      sizes.push_back(image(39, 131, width, border));
+      sizes.push_back(image(11, 37, width, border));
+    }
     for (const int width : {3, 7, 31}) {
       sizes.push_back(image(1, 1, width, border));
       sizes.push_back(image(2, 3, width, border));
     }
     sizes.push_back(image(1, 259, 5, border));
-    for (const int width : {7, 9}) sizes.push_back(image(133, 1, width, border));
+    for (const int width : {7, 9}) sizes.push_back(image(67, 1, width, border));
     sizes.push_back(image(0, 5, 3, border));
     sizes.push_back(image(5, 0, 3, border));
   }
-  for (int width = 11; width <= 29; width += 2) sizes.push_back(image(9, 33, width, width % 3));
+  for (int width = 11; width <= 31; width += 2) sizes.push_back(image(9, 33, width, width % 3));
+  sizes.push_back(image(37, 140, 31, by_zero));
+  sizes.push_back(image(37, 140, 31, by_reflect));
+  // Rows that begin at multiples of 16 bytes, if the image does.
+  sizes.push_back(image(34, 140, 5, by_clamp));
+  sizes.push_back(image(34, 140, 9, by_reflect));
   sizes.push_back(image(40, 300, 3, by_reflect));  // a whole block of 07 inside
   sizes.push_back(image(40, 420, 5, by_clamp));
   sizes.push_back(image(41, 420, 7, by_reflect));
@@ -203,9 +210,11 @@ Study of_bytes() {
   }
   study.cpu_sizes = {image(128, 1024, 3)};
   study.test_sizes = test_sizes();
-  for (const int width : {3, 5, 7, 9, 31}) {
-    study.test_sizes.push_back(image(19, 1600, width, width % 3));
+  for (const int width : {3, 5, 7, 9}) {
+    study.test_sizes.push_back(image(11, 1072, width, width % 3));
   }
+  study.test_sizes.push_back(image(5, 560, 31, by_reflect));
+  study.test_sizes.push_back(image(10, 496, 5, by_clamp));  // rows of whole 16 bytes
   study.axis = "width";
   study.axis_label = "width of the filter";
   study.log_axis = false;
