@@ -159,7 +159,7 @@ class Row {
 /// Seconds of one launch, roughly: the faster of two after a warm one.
 double estimate_seconds(const Version& version, const Problem& problem, Bench& bench);
 
-/// Measures rows in turn, a sample each and in another order each round, until every row has
+/// Measures rows in turn, one sample per round in a new order each time, until every row has
 /// enough. `progress(done, total)` is called after each round; it returns false to stop early.
 void measure_in_turn(std::vector<std::unique_ptr<Row>>& rows, const Plan& plan,
                      const std::function<bool(int done, int total)>& progress);

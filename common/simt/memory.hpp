@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// Device memory of the CPU backend: one range of addresses with a heap and the windows of shared
-/// memory, and beside it, for each word of 4 bytes, which bytes may be touched and were written.
+/// memory. A second table says for each word of 4 bytes which bytes are touchable and written.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +25,8 @@ bool is_device(const void* address, std::size_t bytes);
 bool allocation_of(const void* address, void** base, std::size_t* bytes);
 bool is_constant(std::uintptr_t address, std::size_t bytes);  ///< in a __constant__ variable
 void mark_written(void* address, std::size_t bytes);
-/// The first run of 16 or more bytes that nobody has written: its start, counted from the address,
-/// and how many; 0 of them if there is none. Shorter ones may be the padding of structures.
+/// The first run of 16 or more unwritten bytes: its start, counted from the address, and its
+/// length; length 0 if there is none. Shorter runs may be the padding of structures.
 struct Unwritten {
   std::size_t start = 0, bytes = 0;
 };
@@ -46,7 +46,7 @@ struct Ranges {
   std::uintptr_t constants = 0, constants_bytes = 0;  ///< section simt_constant
   std::uintptr_t image = 0;                           ///< where the program starts
   std::uintptr_t tables = 0, tables_bytes = 0;        ///< its read-only part: code, tables, strings
-  std::uint8_t* state = nullptr;  ///< one byte a word: low half may be touched, high half written
+  std::uint8_t* state = nullptr;  ///< one byte per word: low half touchable, high half written
 };
 extern Ranges ranges;
 using ProgramCounter = std::uint32_t;  ///< offset of a return address in the program's image
@@ -74,9 +74,8 @@ std::size_t word_count();
 
 /// Makes bytes touchable and unwritten (or, with `touchable` false, neither).
 void set_state(std::uintptr_t address, std::size_t bytes, bool touchable);
-/// What lies around a bad address, for a report: "4 bytes behind the end of the nearest
-/// allocation, of 400 bytes".
-/// At most 300 characters. True if it lies in memory that was freed.
+/// What lies around a bad address, for a report: "4 bytes behind the end of the nearest allocation,
+/// of 400 bytes". At most 300 characters. True if the address lies in freed memory.
 bool describe_address(std::uintptr_t address, char* text, std::size_t size);
 /// Reserves address space that costs nothing until it is touched.
 void* reserve(std::size_t bytes);
