@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 02, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 02, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace one_thread_sums
 
-// No warp_sum: lane 0 reads what its warp should, and one thread adds up the warps.
+// No warp_sum: lane 0 reads the elements of its warp, and one thread adds up the warps.
 namespace one_lane_per_warp_sums {
 // 4 6: NOT YET: right, but
 __global__ void sum_some(const float* in, float* partial, std::int64_t n) {
@@ -93,7 +93,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace one_block_sums
 
-// The host launches a tile's kernel, then the next tile's.
+// The host launches one kernel per tile.
 namespace host_loop_of_tiles {
 // 4 6: NOT YET: right, but one after the other
 __global__ void add_tile(const float* in, float* out, std::int64_t count) {
@@ -119,7 +119,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace host_loop_of_tiles
 
-// One barrier, as asked, and behind it one thread with 1024 values.
+// One barrier, as asked, but after it one thread adds up 1024 values.
 namespace first_thread_sums {
 // 4: NOT YET: right, but one after the other
 __global__ void sum_strided(const float* in, float* out, std::int64_t n) {
