@@ -144,7 +144,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace first_thread_sums
 
-// The sums of the warps meet in one variable, which needs a zero before and a barrier more.
+// All warps add their sums to one variable, which needs a zero before and a second barrier.
 namespace two_barriers {
 // 4: NOT YET: right, but 2 barriers per block, 1 would do
 __global__ void sum_strided(const float* in, float* out, std::int64_t n) {
@@ -293,7 +293,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace columns_of_one_warp
 
-// Neighbours for each thread, so that a warp reads from 32 places at once.
+// Each thread reads neighbours, so that a warp reads from 32 places at once.
 namespace runs_of_eight {
 // 6: NOT YET: right, but uncoalesced
 __device__ unsigned finished;
@@ -330,7 +330,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace runs_of_eight
 
-// A block per warp of work; the last one, a single thread, walks through all partial sums.
+// A block per warp of work; a single thread of the last block adds up all partial sums.
 namespace last_thread_adds {
 // 6: NOT YET: right, but one after the other
 __device__ unsigned finished;
@@ -453,7 +453,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace last_block_stores_zero
 
-// Single floats, four in flight; the counter beside the sums, and the memset stays.
+// Single floats, four in flight; the counter is next to the sums, and the memset stays.
 namespace counter_in_workspace {
 // 6: RIGHT;
 __device__ float block_sum(float x) {
