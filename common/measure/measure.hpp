@@ -36,7 +36,7 @@ struct Plan {
   int instantiations = 2;      ///< of a row's graph; the fastest is measured
 };
 
-/// The input and output arrays of a problem, in so many copies that they exceed three times the L2
+/// The input and output arrays of a problem, in as many copies as exceed three times the L2
 /// cache: launches that take the copies in turn find nothing of their own in the cache.
 class Sets {
  public:

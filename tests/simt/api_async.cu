@@ -157,9 +157,8 @@ TEST_F(Async, barrier_that_waits_for_one_more) {
   Array<int> out(32);
   too_few_arrive<<<1, 32>>>(out.get());
   EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
-  expect_finding(
-      "deadlock", "too_few_arrive",
-      {at("too few arrive"), "waits for 33 arrivals"});  // at once, without the time limit
+  expect_finding("deadlock", "too_few_arrive",
+                 {at("too few arrive"), "waits for 33 arrivals"});  // at once, without a timeout
 }
 
 /// One thread initialises a barrier; without __syncthreads() others may use it too early.
