@@ -67,7 +67,7 @@ class Spent:
         return {part: self.half() * took[part if part == common else part[:2]] / every for part in parts}
 
     def table(self, reports: List[Path], bar: Optional[float] = None) -> str:
-        """The steps, the tests by kind, the longest ones, and the sum, with the bar if there is one."""
+        """The steps, the tests by kind, the longest ones, and the sum; the bar, if there is one."""
         lines = [f"{'where the time went':<44} {'seconds':>8} {'of all cores':>13}"]
         lines += [f"{step.what:<44} {step.wall_s:>8.0f} {step.cpu_s:>13.0f}"
                   for step in self.steps]
