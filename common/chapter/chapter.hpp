@@ -36,6 +36,7 @@ struct Arguments {
 };
 
 enum class Role { version, peer, limit, exercise };
+/// "version", "peer", "limit" or "exercise": as in result files.
 const char* name_of(Role role);
 
 /// For Needs::slow_above: a launcher that takes any n whose arrays fit into memory.

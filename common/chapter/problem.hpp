@@ -27,7 +27,9 @@ struct Size {
 std::string size_text(std::int64_t value);
 
 enum class Type { f32, f64, i32, u32, i64, u8, u16, bf16 };
+/// Bytes of one element.
 std::size_t bytes_of(Type type);
+/// "f32", "u32", ...: as in result files.
 const char* name_of(Type type);
 
 /// The families of inputs. `integers` are so small that float sums of them are exact in any order.
@@ -43,6 +45,7 @@ enum class Input {
   large,
   zeros
 };
+/// "random", "integers", ...: as in result files.
 const char* name_of(Input input);
 
 /// One array of a problem. Inputs are filled by value(input, seed, i, magnitude_every) of

@@ -106,6 +106,7 @@ inline std::vector<Version> in_three_ways(const std::vector<Version>& rows) {
   return all;
 }
 
+/// Sizes of one dimension, "n".
 inline std::vector<Size> sizes_of_n(const std::vector<std::int64_t>& list) {
   std::vector<Size> sizes;
   for (const std::int64_t n : list) sizes.push_back(Size{{{"n", n}}});
@@ -130,12 +131,14 @@ inline Study at_sizes(Study study, const char* name, const char* title, const st
 /// The largest n of a launcher whose blocks take `each` elements: a grid has less than 2^31 blocks.
 constexpr std::int64_t grid_of(std::int64_t each) { return INT32_MAX * each; }
 
+/// first, first + 1, ..., last.
 inline std::vector<int> from_to(int first, int last) {
   std::vector<int> exponents;
   for (int k = first; k <= last; ++k) exponents.push_back(k);
   return exponents;
 }
 
+/// Sizes n = 2^k, for each exponent k.
 inline std::vector<Size> powers_of_two(const std::vector<int>& exponents) {
   std::vector<Size> sizes;
   for (const int k : exponents) sizes.push_back(Size{{{"n", std::int64_t{1} << k}}});

@@ -18,6 +18,7 @@ namespace whole_file {
 /// What to do where a file cannot be written.
 constexpr const char* elsewhere = "name a file in a folder that exists and has room";
 
+/// The name of the temporary file of this process, in the folder of `path`.
 inline std::string temporary_name(const std::string& path) {
   return path + ".part" + std::to_string(getpid());
 }

@@ -49,6 +49,7 @@ struct Totals {
   /// device of the CPU backend holds 512 warps.
   double in_turn = 0;
 };
+/// The totals of one launch. Polls count only as wavefronts of shared memory.
 Totals totals_of(const Model& counts);
 
 /// How many times the solution's totals an answer may take.

@@ -72,6 +72,7 @@ void vary_schedule(Input input);  ///< for the launches of the following checks
 /// After a check with one kind of values: is this problem so large that a second one, with the same
 /// schedule, would take too long?
 bool once_is_enough(const Problem& problem);
+/// The row of a version on a problem, before it ran.
 Result row_of(const Exercise& exercise, const Version& version, const Problem& problem);
 
 }  // namespace course

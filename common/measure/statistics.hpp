@@ -16,6 +16,7 @@ struct Statistics {
       0;  ///< standard error of the mean over the mean; 1 with fewer than two samples
 };
 
+/// The summary of samples in any order.
 Statistics statistics(std::vector<double> samples);
 
 /// Seconds of one of `launches` launches that took `sample_s` together; before each ran a kernel of

@@ -13,12 +13,15 @@ namespace simt {
 
 // ---- mbarrier: one word of 8 bytes, in shared memory or anywhere else ----
 
+/// Makes the word a barrier that expects `count` arrivals per phase, 1 to 2^20 - 1.
 void mbarrier_init(std::uint64_t* barrier, unsigned count);
+/// Ends the use of the word as a barrier.
 void mbarrier_invalidate(std::uint64_t* barrier);
 /// Expects `bytes` more in the current phase, then arrives `count` times. With `drop`, the next
 /// phases expect that many fewer arrivals. \returns a token of the phase, for mbarrier_test().
 std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count = 1, std::int64_t bytes = 0,
                               bool drop = false);
+/// Expects `bytes` more in the current phase; does not arrive.
 void mbarrier_expect(std::uint64_t* barrier, std::int64_t bytes);
 /// Has the phase of this parity ended? If so, its copies have landed.
 bool mbarrier_test(std::uint64_t* barrier, bool parity);
@@ -49,6 +52,7 @@ SIMT_INLINE void mbarrier_wait(std::uint64_t* barrier, bool parity) {
 
 // ---- Groups of bulk copies of the running thread ----
 
+/// Queues a copy in the open group. Multiples of 16 bytes.
 void bulk_copy(void* to, const void* from, std::size_t bytes);
 
 /// How a reduction combines values with an element in global memory.
@@ -115,6 +119,7 @@ void bulk_reduce(void* to, const void* from, std::size_t bytes, std::size_t elem
 SIMT_INLINE void bulk_reduce_add(float* to, const float* from, std::size_t bytes) {
   bulk_reduce(to, from, bytes, sizeof(float), reduce_one<Reduction::add, float>);
 }
+/// Closes the open group.
 void bulk_commit();
 void bulk_wait(unsigned pending);  ///< lands all but the newest `pending` groups
 /// Reads the sources of these copies, so that they may be overwritten. The copies land at
@@ -126,6 +131,7 @@ void bulk_wait_read(unsigned pending);
 /// Defers call(to, a, b) by the running thread as late as CUDA allows: to later_wait(). Deferred
 /// calls form groups, as copies do.
 void later(Later* call, void* to, std::uint64_t a, std::uint64_t b);
+/// Closes the open group.
 void later_commit();
 /// Reads shared memory through the async proxy, as the copy engine and the tensor cores do.
 void read_by_proxy(void* to, const void* from, std::size_t bytes);

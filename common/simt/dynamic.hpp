@@ -105,6 +105,7 @@ struct Refusal {
   int error = 0;  ///< 0: CUDA would launch it
   std::string why;
 };
+/// Checks the configuration of a launch as CUDA does.
 Refusal refusal(const Launch& launch);
 
 }  // namespace simt

@@ -361,6 +361,7 @@ inline std::uint32_t barrier_time_of(const Thread& thread) {
   const Block& block = *thread.block;
   return thread.at_cluster && is_over_unawaited(thread) ? block.before_cluster : block.barrier_time;
 }
+/// Each records that the threads of a block, a cluster, a grid or a mask have synchronized.
 void note_barrier(Block& block);
 void note_cluster(Gang& gang);
 void note_grid(Gang& gang);
@@ -390,9 +391,11 @@ struct Unwaited {
 };
 Unwaited unwaited();
 bool stream_exists(cudaStream_t stream);  ///< host_streams.cpp
+/// The host has waited for all launches.
 void all_waited_for();
 /// Was the last write to the word by a kernel of this serial, or a later one?
 bool written_since(std::uintptr_t address, std::uint32_t serial);
+/// The same for the reads that the word's cell has kept.
 bool read_since(std::uintptr_t address, std::uint32_t serial);
 
 // ---- hooks.cpp ----
@@ -401,6 +404,7 @@ bool read_since(std::uintptr_t address, std::uint32_t serial);
 [[noreturn]] void report_misaligned(Thread& thread, std::size_t alignment, ProgramCounter pc);
 /// Has a structure of that many bytes padding at byte k, which a copy need not have written?
 bool may_be_padding(std::size_t bytes, std::size_t k);
+/// Is a union of that many bytes known?
 bool may_be_union(std::size_t bytes);
 /// An access of many bytes of unknown alignment by the running thread, if there is one.
 void observe_range(const void* address, std::size_t bytes, Access kind, const void* return_address);
@@ -411,6 +415,7 @@ void record(Thread& thread, const Event& event);
 /// Matches the events of a warp's lanes as far as they are known, and counts them.
 void match_events(Warp& warp);
 void count_barrier(Worker& worker, const Block& block);
+/// Adds the counters of a worker to the totals of the grid's kernel.
 void merge_counters(Worker& worker, Grid& grid);
 void count_product();                     ///< of matrices, by a warp on tensor cores
 void count_to_host(std::uint64_t bytes);  ///< copied from the device

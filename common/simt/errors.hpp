@@ -49,6 +49,7 @@ void report_unexamined();
 const char* error_name(int cuda_error);
 /// The last error of the running CUDA thread. Reading it counts as a check of its refused launches.
 void set_error_in_kernel(int cuda_error);
+/// `forget`: resets it to success, as cudaGetLastError() does.
 int error_in_kernel(bool forget);
 /// The number of the grid that the calling CUDA thread belongs to; 0: the host calls.
 std::uint64_t running_grid();
@@ -56,6 +57,7 @@ std::uint64_t running_grid();
 struct StreamOf {
   std::uint64_t number = 0, grid = 0;
 };
+/// Looks up a handle of the program.
 StreamOf find_stream(cudaStream_t stream);
 /// A kernel failed: the next call that waits returns the error, and so does every later call.
 void kernel_failed(int cuda_error);

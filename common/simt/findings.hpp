@@ -71,6 +71,7 @@ struct KernelCount {
   std::uint64_t requests(Space space, const std::string& access) const;
   std::uint64_t units(Space space, const std::string& access) const;
 };
+/// The counts of all kernels since the last call.
 std::vector<KernelCount> take_counts();
 
 /// Bytes of global memory that bulk copies read and wrote since the last call.
@@ -110,6 +111,7 @@ struct TableShows {
   bool global = false, shared = false;  ///< rows of global and of shared memory
   bool exact = true;                    ///< no row is marked as not exact
 };
+/// The columns that the table of these counts has.
 TableShows shown_by(const std::vector<KernelCount>& counts);
 /// The meaning of each column that is shown, a line each.
 std::string legend(const TableShows& shows);

@@ -24,6 +24,7 @@ cudaError_t end_call(cudaError_t error, const char* call, const void* return_add
 void not_in_kernels(const char* call);
 
 bool is_device_number(int device);
+/// cudaSuccess for a built-in stream or one that exists.
 cudaError_t check_stream(cudaStream_t stream);
 
 /// Gives freed memory back to its pool, if it is from one (host_pools.cpp).

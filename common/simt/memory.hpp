@@ -22,8 +22,10 @@ bool device_free(void* address);  ///< false: not the start of an allocation
 std::size_t device_bytes_in_use();
 /// Is all of it device memory: one allocation, or a __device__ or __constant__ variable?
 bool is_device(const void* address, std::size_t bytes);
+/// The start and the size of the allocation that holds the address; false if none does.
 bool allocation_of(const void* address, void** base, std::size_t* bytes);
 bool is_constant(std::uintptr_t address, std::size_t bytes);  ///< in a __constant__ variable
+/// Marks bytes as written; does nothing for memory of the host.
 void mark_written(void* address, std::size_t bytes);
 /// The first run of 16 or more unwritten bytes: its start, counted from the address, and its
 /// length; length 0 if there is none. Shorter runs may be the padding of structures.
@@ -31,6 +33,7 @@ struct Unwritten {
   std::size_t start = 0, bytes = 0;
 };
 Unwritten unwritten_in(const void* address, std::size_t bytes);
+/// After a copy: each byte at `to` is as written or unwritten as its source.
 void copy_written_state(void* to, const void* from, std::size_t bytes);
 
 // ---- For the engine ----
@@ -53,6 +56,7 @@ using ProgramCounter = std::uint32_t;  ///< offset of a return address in the pr
 inline ProgramCounter counter_of(const void* address) {
   return static_cast<ProgramCounter>(reinterpret_cast<std::uintptr_t>(address) - ranges.image);
 }
+/// Reserves the ranges, at the first call.
 void set_up_memory();
 
 /// The word of an address; false if it is neither heap, window nor variable.
@@ -70,6 +74,7 @@ inline bool word_of(std::uintptr_t address, std::size_t* word) {
 inline bool is_window(std::uintptr_t address) {
   return address - ranges.windows < ranges.windows_bytes;
 }
+/// The number of words with a state.
 std::size_t word_count();
 
 /// Makes bytes touchable and unwritten (or, with `touchable` false, neither).

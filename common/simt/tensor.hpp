@@ -43,6 +43,7 @@ struct TensorReduction {
   std::size_t element;  ///< bytes
   void (*combine)(void* to, const void* from);
 };
+/// The reduction `op` for the map's type; `pc`: of the copy.
 TensorReduction tensor_reduction(const void* map, Reduction op, const void* pc);
 
 }  // namespace simt

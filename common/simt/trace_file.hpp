@@ -108,6 +108,7 @@ struct LaunchTrace {
   KernelTrace* kernel;
 };
 
+/// The file that SIMT_TRACE names, or "".
 std::string trace_path();
 /// Returns what was kept of a kernel, and forgets it.
 KernelTrace take_kernel_trace(const std::string& kernel);
