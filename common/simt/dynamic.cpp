@@ -73,7 +73,7 @@ void run_family(const Launch& launch, Body body) {
   run_grid(family, family.root, launch, body);
   if (family.pending > 0) start_children(family, family.root);
   while (!family.ready.empty() && sticky_error() == 0) start_next(family);
-  if (family.pending == 0) return;  // a kernel failed: these never start
+  if (family.pending == 0) return;  // otherwise a kernel failed: the rest never starts
   const auto drop_all = [](Member& member) {
     for (const auto& queue : member.queues) drop(queue->waiting);
     drop(member.tail);

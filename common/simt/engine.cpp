@@ -318,8 +318,7 @@ void finish(Thread& thread) {
       check_leaving_barriers(thread);
     }
   }
-  if (gang.wide)
-    leave(thread, *block.cluster);  // not the grid: its barrier waits for ended threads
+  if (gang.wide) leave(thread, *block.cluster);  // grid barriers wait for ended threads
   for (OpenCall& open : warp.calls) {
     if (open.arrived != 0) try_to_complete(block, warp, open);
   }
