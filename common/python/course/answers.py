@@ -1,4 +1,5 @@
 """Answers to exercises, and the verdicts that the CPU backend must give.
+
 Right answers with other designs than the solution's, and wrong ones that are tempting. An answer is
 a namespace in a file of tests/exercises/NN, with its verdicts for the exercises that it answers:
 

@@ -114,6 +114,7 @@ def questions_of(chapter: Chapter) -> List[str]:
 
 def versions_of(chapter: Chapter) -> Tuple[List[Tuple[str, str]], str]:
     """Numbers, names and titles of all versions, from the record, of which nothing else is used.
+
     A version has a file of its own name; other measured rows (a copy, zeros) have none."""
     record = chapter.recorded()
     if not record:

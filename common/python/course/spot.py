@@ -1,4 +1,5 @@
 """The spot check: does a new measurement of the same code give the same result as the old one?
+
 Rows whose version has the same code in both files are compared, case by case. A difference comes
 from the machine or the measurement, not from the kernel.
 """

@@ -1,4 +1,5 @@
 """Steps of a long run under one budget: what was done before, what still fits, and what happened.
+
 A state file keeps each step's verdict, its seconds and its sources, so that a later call continues
 where this one ended.
 """

@@ -1,4 +1,5 @@
 """Submissions of an exercise: found in a folder, and checked before they are built and run.
+
 A submission is one .cu file whose function is compiled apart from the tests. It may include the
 standard library's and CUDA's headers and the chapter's files that its starter includes, define
 things in namespace exercise or in none, and call what an answer needs. Everything else that an
