@@ -15,7 +15,7 @@ from . import BUILD, ROOT, Problem, code, pages, shown
 
 STAMP = ROOT / ".source_stamp"
 FIRST_STEPS = "00_first_steps"
-DEMO_SECONDS = 30.0  # then a demo is ended, because some demos hang on purpose
+DEMO_SECONDS = 30.0  # then a demo is ended: it may show something that hangs
 
 
 class Chapter(NamedTuple):

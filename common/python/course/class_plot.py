@@ -17,7 +17,7 @@ from .results import ResultError
 WIDTH, HEIGHT = 13.333, 7.5   # inches
 LETTERS = 16                  # points; 1/34 of the height of the picture, lines included
 DOT = 11                      # points
-TOP = 110.0                   # % where the axis ends; dots beyond are counted at its edge
+TOP = 110.0                   # % where the axis ends; larger values are written at its edge
 GROUPS = 6                    # GPUs with a style of their own
 LAYERS = 16                   # in which groups alternate, so that none covers another
 LONGEST = 34                  # letters of a version's name

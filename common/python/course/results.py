@@ -197,7 +197,7 @@ _KINDS.update({f"{name}?": types | {type(None)} for name, types in _KINDS.items(
 def _get(record: Dict[str, Any], key: str, kind: str, where: str,
          least: float = 0) -> Any:
     """The value of a key that must be there; a kind that ends in '?' may be null. A number must be
-    finite and not below `least`; a text must be a single line."""
+    fit for arithmetic and not below `least`; a text must be a single line."""
     if key not in record:
         raise ResultError(f"{where}: the key '{key}' is missing")
     value = record[key]
