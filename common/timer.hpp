@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The timer to read first: how long the GPU takes for what was put into a stream.
+/// The timer to read first: how long the GPU takes for the work in a stream.
 
 #include <cuda_runtime.h>
 
@@ -8,8 +8,8 @@
 
 namespace course {
 
-/// Measures on the GPU, by two events in one stream. The host is not involved in what is measured,
-/// so launch calls that return early, and host threads that are late, do not spoil the figure.
+/// Measures on the GPU, by two events in one stream. The host takes no part in the measurement, so
+/// launch calls that return early and host threads that are late do not distort the result.
 ///
 ///     GpuTimer timer;
 ///     timer.start(stream);
@@ -31,10 +31,10 @@ class GpuTimer {
   GpuTimer(const GpuTimer&) = delete;
   GpuTimer& operator=(const GpuTimer&) = delete;
 
-  /// Marks the start, behind everything already in the stream.
+  /// Marks the start, after everything that is already in the stream.
   void start(cudaStream_t stream = nullptr) { COURSE_CHECK(cudaEventRecord(start_, stream)); }
 
-  /// Marks the end, waits until the GPU got there, and returns the seconds between the marks
+  /// Marks the end, waits until the GPU has reached it, and returns the seconds between the marks
   /// (resolution: 0.5 us).
   double stop(cudaStream_t stream = nullptr) {
     COURSE_CHECK(cudaEventRecord(stop_, stream));

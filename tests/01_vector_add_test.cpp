@@ -1,5 +1,5 @@
-// Chapter 01: every version on every test size and family of inputs, and what is special about some
-// of them.
+// Chapter 01: every version on every test size and family of inputs, and the special properties of
+// some versions.
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -26,8 +26,8 @@ course::Version version(const std::string& id) {
   throw std::out_of_range(id);
 }
 
-/// NaN, infinities and -0.0 travel through every version as through the CPU's addition: at each
-/// place inside a vector, in each lane, on both sides of the edges of tiles.
+/// NaN, infinities and -0.0 give the same results as the CPU's addition, in every version: at each
+/// place in a vector, in each lane, on both sides of the edges of tiles.
 TEST(Special, WhatIsNoOrdinaryNumber) {
   COURSE_NEEDS_GPU(gpu);
   const float inf = std::numeric_limits<float>::infinity(),
@@ -64,7 +64,7 @@ TEST(Special, WhatIsNoOrdinaryNumber) {
   }
 }
 
-/// The ladder counts elements in 64 bits: 2^32 + 5 elements, where memory allows (48 GiB).
+/// The versions count elements in 64 bits: 2^32 + 5 elements, where memory allows (48 GiB).
 TEST(Special, MoreThanFourGigaElements) {
   COURSE_NEEDS_GPU(gpu);
   if (std::getenv("COURSE_SANITIZE") != nullptr) GTEST_SKIP() << "too large for a sanitizer";
@@ -116,7 +116,7 @@ TEST(Special, MoreThanFourGigaElements) {
 #endif
 
 TEST(Special,
-     TheSequenceHasItsNames) {  // needs no GPU: numbers in lessons and results rely on them
+     TheSequenceHasItsNames) {  // needs no GPU: lessons and results refer to these names
   EXPECT_EQ(version("06_vectors").title, "one float4 per thread");
   EXPECT_EQ(course::chapter().studies.front().name, "sequence");
 }

@@ -57,20 +57,20 @@ bool in_any_order(const Study& of, const Version& version) {
   return version.id == "09_atomic_per_block" && of.type == course::Type::f32;
 }
 
-/// Elements on the device, each followed and preceded by one that nobody may write.
+/// Elements on the device, each between two guard elements that no kernel may write.
 template <class T>
 class Guarded {
  public:
   explicit Guarded(std::int64_t count = 1) : count_(count), buffer_(bytes(2 * count + 1)) {
     reset();
   }
-  /// The elements become NaN or the largest number, so that what is added to them is not lost.
+  /// The elements become NaN or the largest number, so that a value added to them still shows.
   void reset() {
     COURSE_CHECK(cudaMemset(buffer_.data(), 0xA5, buffer_.bytes()));
     for (std::int64_t k = 0; k < count_; ++k) COURSE_CHECK(cudaMemset(at(k), 0xFF, sizeof(T)));
   }
   T* at(std::int64_t k = 0) const { return static_cast<T*>(buffer_.data()) + 2 * k + 1; }
-  /// Element k, after the guards were found untouched.
+  /// Element k, after a check that the guards are unchanged.
   T value(std::int64_t k = 0) const {
     const auto all = to_host<T>(buffer_.data(), 2 * count_ + 1);
     T guard;
@@ -81,7 +81,7 @@ class Guarded {
     }
     return all[static_cast<std::size_t>(2 * k + 1)];
   }
-  /// True if element k is as reset() left it.
+  /// True if element k is unchanged since reset().
   bool untouched(std::int64_t k = 0) const {
     T fresh;
     std::memset(&fresh, 0xFF, sizeof fresh);
@@ -132,7 +132,7 @@ Out reduce(const Study& of, const Version& version, const std::vector<In>& in) {
   return reduce<In, Out>(of, version, device.data(), static_cast<std::int64_t>(in.size()));
 }
 
-/// The sum of the first n: exact, also in float, while it is below 2^24.
+/// The sum of the first n; exact below 2^24, including in float.
 template <class T>
 T sum_of(const std::vector<T>& in, std::int64_t n) {
   double sum = 0;
@@ -174,8 +174,8 @@ TEST(Special, EachElementCountsOnce) {
   FOR_BOTH_TYPES(check_that_each_counts_once);
 }
 
-/// Elements of very different weight around the edges of tiles that one block, or all, take at
-/// once.
+/// Elements of very different magnitude around the edges of the tiles that one block, or the whole
+/// grid, reads at once.
 template <class T>
 void check_edges_of_tiles(const Study& of, const Device& gpu) {
   const std::int64_t most = 32777;
@@ -199,7 +199,7 @@ TEST(Special, TheOnlyOneIsFoundEverywhere) {
   const Study of = study("sequence");
   const std::int64_t n = gpu->simulated ? 67 : 3001;
   std::vector<float> rows(static_cast<std::size_t>(n * 2 - 1));
-  rows[static_cast<std::size_t>(n - 1)] = 1;  // seen through a window of n elements
+  rows[static_cast<std::size_t>(n - 1)] = 1;  // each test uses a window of n elements
   for_each_version(of, *gpu, [&](const Version& v) {
     Buffer in(static_cast<std::size_t>(n) * sizeof(float));
     const Workspace workspace(workspace_bytes(of, v, n));
@@ -219,7 +219,7 @@ TEST(Special, TheOnlyOneIsFoundEverywhere) {
   });
 }
 
-/// Every size up to two tiles of the largest tree, in an array that goes on behind it.
+/// Every size up to two tiles of the largest tree, in an array that continues after them.
 template <class T>
 void check_every_size(const Study& of, const Device& gpu) {
   const std::int64_t largest = slow(gpu) ? 300 : 2100;
@@ -254,7 +254,7 @@ std::vector<std::int64_t> places_of(std::int64_t n, const Device& gpu) {
   return inside;
 }
 
-/// What is not finite reaches the result from anywhere in the array.
+/// A value that is not finite reaches the result from any place in the array.
 TEST(Special, NanAndInfinityReachTheSum) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -342,7 +342,7 @@ TEST(Special, FixedOrdersGiveTheSameBits) {
 }
 
 /// Launches of different sizes on one stream and one workspace, the input changed before each,
-/// without waiting: nobody may read too early, nor leave anything behind for the next.
+/// without waiting: no kernel may read too early or leave anything for the next launch.
 template <class T>
 void check_back_to_back(const Study& of, const Device& gpu) {
   const auto sizes =
@@ -453,7 +453,8 @@ TEST(Special, IndicesOfMoreThan32Bits) {
   }
 }
 
-/// What the three operators of the study `generic` make of an array: the course's, or the peers'.
+/// The results of the three operators of the study `generic` for an array: the course's, or the
+/// peers'.
 struct Results {
   float least, largest;
   std::int64_t index;
@@ -500,7 +501,7 @@ TEST(Generic, OneSignOnly) {
   }
 }
 
-/// The extremes at every place, or at enough of them; a second one behind does not count.
+/// The extremes at every place, or at enough of them; a second extreme after it does not count.
 TEST(Generic, ExtremesAnywhere) {
   NEEDS_GENERIC(gpu);
   for (const std::int64_t n : sizes_here(*gpu, {1, 2, 5, 67, 1025, 4099, 16389, 70001}, 17000)) {
@@ -520,7 +521,8 @@ TEST(Generic, ExtremesAnywhere) {
   }
 }
 
-/// Whose operators follow the rules here: the course's, and on a GPU the peers'.
+/// The implementations whose operators follow the rules here: the course's, and on a GPU the
+/// peers'.
 std::vector<std::string> all_operators(const Device& gpu) {
   const Study of = study("generic");
   for (const Version& v : of.versions) {
@@ -531,7 +533,7 @@ std::vector<std::string> all_operators(const Device& gpu) {
   return {"", "cub_"};
 }
 
-/// NaN is no smallest and no largest element, wherever it stands, and hides none beside it.
+/// NaN is never the smallest or largest element, at any place, and does not hide its neighbours.
 TEST(Generic, NanIsSkipped) {
   NEEDS_GENERIC(gpu);
   COURSE_ABOUT_VALUES();
@@ -552,7 +554,7 @@ TEST(Generic, NanIsSkipped) {
         EXPECT_EQ(got.least, 4);
         EXPECT_EQ(got.largest, 4);
         EXPECT_EQ(got.index, at);
-        for (const std::int64_t beside : {at - 1, at + 1}) {  // NaN beside the extreme
+        for (const std::int64_t beside : {at - 1, at + 1}) {  // NaN next to the extreme
           if (beside < 0 || beside >= n) continue;
           in.assign(in.size(), 0.0f);
           in[i] = -100;
@@ -569,7 +571,7 @@ TEST(Generic, NanIsSkipped) {
   }
 }
 
-/// Infinities are extremes like others, and -0.0 is smaller than 0.0, wherever they stand.
+/// Infinities are extremes like others, and -0.0 is smaller than 0.0, at any place.
 TEST(Generic, ZerosAndInfinities) {
   NEEDS_GENERIC(gpu);
   COURSE_ABOUT_VALUES();

@@ -1,5 +1,5 @@
-// Chapter 03: every version on every test size and family of inputs, and what is special about
-// moving elements: bits stay as they are, each goes to its place, and nothing else is written.
+// Chapter 03: every version on every test size and family of inputs, and what moving elements
+// requires: bits do not change, each element gets to its place, and no other memory is written.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,7 +15,7 @@
 #include "kernels/device_ops.hpp"
 #include "transpose.hpp"
 
-// Version 10 with all its arguments, which its rows do not use.
+// Version 10 with all its arguments; its rows use only some of them.
 COURSE_TYPED_LAUNCHERS(TransposePitched, (transpose), any_matrix);
 
 namespace {
@@ -42,7 +42,7 @@ Study sequence() { return course_test::study_of(course::chapter(), "sequence"); 
 /// The ceilings of the sequence move elements without transposing them.
 bool copies(const Version& version) { return version.role == Role::limit; }
 
-/// The library multiplies by one and adds zero: the value stays, some bit patterns need not.
+/// The library multiplies by one and adds zero: it keeps the value, but may change bit patterns.
 bool moves_bits(const Version& version) { return version.role != Role::peer; }
 
 /// Shapes smaller and larger than tiles, and with edges that fill none.
@@ -67,7 +67,7 @@ cudaError_t launch(const Study& study, const Version& version, const Size& size,
   return version.launch(*course_test::problem_of(study, version, size), arguments);
 }
 
-/// What belongs into the output, on the host.
+/// The expected output, on the host.
 template <class T>
 std::vector<T> transposed(const std::vector<T>& in, std::int64_t rows, std::int64_t cols) {
   std::vector<T> out(in.size());
@@ -114,7 +114,8 @@ std::vector<T> indices(std::int64_t count, int shift = 0) {
   return elements;
 }
 
-/// Runs one version and compares all bits of the output and of `margin` elements on both sides.
+/// Runs one version and compares all bits of the output and of `margin` guard elements on both
+/// sides.
 void expect_bits(const Study& study, const Version& version, const Size& size,
                  const std::vector<float>& in) {
   constexpr std::size_t margin = 64;  // keeps the output aligned
@@ -132,7 +133,7 @@ void expect_bits(const Study& study, const Version& version, const Size& size,
       << margin << " elements lie in front";
 }
 
-/// Each element is its own index: one at a wrong place cannot look like the right one.
+/// Each element is its own index, so an element at a wrong place is always found.
 TEST(Special, EachElementAtItsPlace) {
   COURSE_NEEDS_GPU(gpu);
   const Study study = sequence();
@@ -214,7 +215,7 @@ std::string text(const Window& w) {
          std::to_string(w.in_shift) + " and " + std::to_string(w.out_shift);
 }
 
-/// Elements that end with the last row's last one: nothing behind it may be read or written.
+/// Elements up to the last one of the last row: none after it may be read or written.
 std::int64_t extent(std::int64_t shift, std::int64_t rows, std::int64_t pitch, std::int64_t cols) {
   return rows > 0 && cols > 0 ? shift + (rows - 1) * pitch + cols : shift;
 }
@@ -265,7 +266,7 @@ TYPED_TEST(AnyMatrix, AnyShift) {
   }
 }
 
-/// Rows that begin at any distance: what lies between them stays as it was.
+/// Rows that begin at any distance: the gaps between them do not change.
 TYPED_TEST(AnyMatrix, AnyPitch) {
   NEEDS_TRANSPOSE(gpu);
   for (const auto& [rows, cols] : {std::pair(5, 3), std::pair(64, 36), std::pair(37, 130)}) {
@@ -294,7 +295,7 @@ TYPED_TEST(AnyMatrix, LargeWindows) {
   }
 }
 
-/// Each byte of the index in turn, so that also elements of one byte are told apart.
+/// Each byte of the index in turn, so that elements of one byte are distinguished as well.
 TYPED_TEST(AnyMatrix, EachElementAtItsPlace) {
   NEEDS_TRANSPOSE(gpu);
   for (const Size& size : shapes_here(*gpu)) {
@@ -388,7 +389,7 @@ TEST(Special, MoreThanTwoGigaElements) {
   Buffer out(in.bytes());
   course::fill({"in", rows * cols, course::Type::f32, 1}, Input::random, in.data(), nullptr);
   for_each_version(study, size, *gpu, [&](const Version& v) {
-    if (v.role == Role::peer) return;  // it counts in 32 bits
+    if (v.role == Role::peer) return;  // its indices have 32 bits
     out.poison();
     COURSE_CHECK(launch(study, v, size, in.data(), out.data()));
     expect_rows(static_cast<const float*>(out.data()), rows, cols, copies(v));

@@ -8,8 +8,8 @@ namespace {
 
 using namespace matmul_test;
 
-/// 80 chooses by the shape: tiny, flat, tall, deep, and between. On a small GPU, as the CPU backend
-/// simulates, other ways are taken for the same shapes than on a large one.
+/// 80 chooses a kernel by the shape: tiny, flat, tall, deep, and between. On a small GPU, as the
+/// CPU backend simulates it, it chooses other kernels for the same shapes than on a large one.
 TEST(Special, RecordAtAnyShape) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -40,7 +40,7 @@ TEST(Special, RecordAtAnyShape) {
   }
 }
 
-/// Random whole numbers to project with. That a wrong row looks right has a chance below 2^-15.
+/// Random integers for a projection. A wrong row stays undetected with a chance below 2^-15.
 std::vector<std::int64_t> random_vector(std::int64_t n, std::uint64_t seed) {
   std::vector<std::int64_t> x;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -50,7 +50,7 @@ std::vector<std::int64_t> random_vector(std::int64_t n, std::uint64_t seed) {
   return x;
 }
 
-/// M x, exact, for whole numbers; what is not whole, or above 2^24, is counted in *odd.
+/// M x, exact, for integers; *odd counts the values that are no integer, or above 2^24.
 std::vector<std::int64_t> times(const Values& matrix, const std::vector<std::int64_t>& x,
                                 std::int64_t rows, std::int64_t* odd) {
   const auto cols = static_cast<std::int64_t>(x.size());
@@ -72,8 +72,8 @@ std::vector<std::int64_t> times(const Values& matrix, const std::vector<std::int
   return y;
 }
 
-/// Freivalds' check: C x is A (B x), for a random x. All elements take part, in time that does not
-/// matter beside the product's; whole numbers, so there is no tolerance.
+/// Freivalds' check: C x is A (B x), for a random x. All elements are used, in a time that is
+/// negligible compared with the product's; integers, so there is no tolerance.
 TEST(Special, ProjectionsOfLargeProducts) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -123,8 +123,8 @@ void copy_window(float* window, std::int64_t pitch, Values* values, std::int64_t
   }
 }
 
-/// All three in one matrix of NaN with rows so long that element 2^31 lies in row 127: 130 rows.
-/// The library is left out: whether it counts so far is its own affair.
+/// All three in one matrix of NaN with rows so long that element 2^31 is in row 127: 130 rows.
+/// Without the library, which need not support such distances.
 TEST(Special, LeadingDimensionsOfMillions) {
   COURSE_NEEDS_GPU(gpu);
   if (sanitized()) GTEST_SKIP() << "too large for a sanitizer";
@@ -132,7 +132,7 @@ TEST(Special, LeadingDimensionsOfMillions) {
   const Case of{130, 130, 130, 2, -3};
   Matrices in(of);
   const Values want = reference(of, in);
-  for (const std::int64_t more : {0, 1}) {  // with 16-byte accesses, and without
+  for (const std::int64_t more : {0, 1}) {  // with 16-byte accesses and without
     const std::int64_t pitch = 17000000 + more;
     course::Buffer memory(static_cast<std::size_t>(130 * pitch) * sizeof(float));
     memory.poison();

@@ -11,7 +11,7 @@ namespace {
 
 using namespace matmul_test;
 
-/// Sizes and leading dimensions that are refused, each alone, and pointers between two floats.
+/// Sizes and leading dimensions that are refused, each alone, and misaligned pointers.
 TEST(Special, RefusesBadArguments) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -33,8 +33,8 @@ TEST(Special, RefusesBadArguments) {
       wrong.back()[k] = bad;
     }
   }
-  wrong.push_back({0, 24, 28, 27, 28, 28});         // also where nothing is to be done
-  wrong.push_back({20, 24, 0, 0, 0, 23});           // also where only C is read
+  wrong.push_back({0, 24, 28, 27, 28, 28});         // refused even if there is nothing to compute
+  wrong.push_back({20, 24, 0, 0, 0, 23});           // refused even if only C is read
   wrong.push_back({-20, -24, 28, 32, 28, 28});      // their product is positive
   wrong.push_back({most, most, 0, 0, most, most});  // more tiles than a grid has blocks
   for_each_form(*gpu, [&](const Form& form) {
@@ -47,7 +47,7 @@ TEST(Special, RefusesBadArguments) {
                            nullptr);
     };
     for (const Six& six : wrong) {
-      if (form.is_peer() && six[0] == most) continue;  // it may take them, and has no such C
+      if (form.is_peer() && six[0] == most) continue;  // a library may accept them; no such C
       EXPECT_EQ(call(six, 0, 0, 0), cudaErrorInvalidValue)
           << six[0] << ' ' << six[1] << ' ' << six[2] << ", leading dimensions " << six[3] << ' '
           << six[4] << ' ' << six[5];
@@ -80,8 +80,9 @@ bool shared(Spot x, std::int64_t x_rows, std::int64_t x_cols, Spot y, std::int64
   return false;
 }
 
-/// overlap() against all elements, for all small windows at all distances. It may say so of windows
-/// that only lie in each other's gaps if their leading dimensions differ, never if they are apart.
+/// overlap() compared with a check of all elements, for all small windows at all distances. If
+/// leading dimensions differ, it may report windows that only lie in each other's gaps, but never
+/// windows that are apart.
 TEST(Special, OverlapOfAllSmallWindows) {
   Values memory(64);
   for (int code = 0; code < 3 * 3 * 3 * 3 * 5 * 5; ++code) {
@@ -116,8 +117,8 @@ TEST(Special, OverlapOfAllSmallWindows) {
   EXPECT_FALSE(operands::overlap(&memory[9], most, most, most, &memory[0], 1, 9, 9));
 }
 
-/// A, B and C in one matrix. Where C shares an element with one of them it is refused, and nothing
-/// is written; side by side they do not overlap; and A may be B.
+/// A, B and C in one matrix. If C shares an element with A or B it is refused, and nothing is
+/// written; windows next to each other do not overlap; and A may be B.
 TEST(Special, OperandsOfOneMatrix) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();

@@ -1,7 +1,7 @@
-// Chapter 04: every version on every test size and family of inputs; and what is special about
-// C = alpha A B + beta C: windows with NaN around them, what is not finite, what alpha and beta of
-// 0 leave unread. Who may overlap whom: 04_matmul_operands_test.cpp; what is too large for a
-// reference, and the choice of 80: 04_matmul_large_test.cpp.
+// Chapter 04: every version on every test size and family of inputs; and the special cases of
+// C = alpha A B + beta C: windows with NaN around them, values that are not finite, operands that
+// alpha = 0 and beta = 0 leave unread. Which matrices may overlap: 04_matmul_operands_test.cpp.
+// Sizes too large for a reference, and the choice of 80: 04_matmul_large_test.cpp.
 #include "04_matmul_test.hpp"
 
 #include <set>
@@ -35,8 +35,8 @@ TEST(Special, NoVersionIsForgotten) {
   EXPECT_EQ(called, built);
 }
 
-/// Sizes at both sides of the edges of tiles, in windows that begin anywhere, with NaN around all
-/// three; C in place. Numbers are whole: a single product too many or too few is seen.
+/// Sizes on both sides of the edges of tiles, in windows that begin anywhere, with NaN around all
+/// three; C in place. Values are integers, so a single product too many or too few is detected.
 TEST(Special, AnyWindow) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -66,8 +66,8 @@ TEST(Special, AnyWindow) {
   }
 }
 
-/// A window in memory that ends with its last element, and whose gaps nobody wrote: an access there
-/// is found by whoever checks accesses, also where its value is dropped.
+/// A window in memory that ends with its last element, and whose gaps are unwritten: a tool that
+/// checks accesses finds an access there, even if the kernel drops the value.
 class Bare {
  public:
   Bare(std::int64_t rows, std::int64_t cols, std::int64_t gap, Values values)
@@ -87,8 +87,8 @@ class Bare {
   std::int64_t pitch_;
 };
 
-/// Between the rows and behind the last one nothing is read, with 16-byte accesses and without. The
-/// CPU backend sees it, and compute-sanitizer's memcheck and initcheck.
+/// Between the rows and after the last one nothing is read, with 16-byte accesses and without. The
+/// CPU backend detects it, and so do compute-sanitizer's memcheck and initcheck.
 TEST(Special, GapsAreNotRead) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -122,7 +122,7 @@ TEST(Special, NothingToMultiply) {
     if (of.beta != 0) in.c = c;
     Matrix before(of.m, of.n, of.gap_c, 0, in.c);
     for_each_form(*gpu, [&](const Form& form) {
-      if (form.is_peer()) return;               // what it says to null pointers is its own affair
+      if (form.is_peer()) return;               // a library may refuse null pointers
       for (const std::int64_t more : {0, 2}) {  // leading dimensions may be 0, but need not
         before.reset();
         EXPECT_EQ(form.launcher(nullptr, nullptr, of.m * of.n == 0 ? nullptr : before.data(), of.m,
@@ -135,8 +135,8 @@ TEST(Special, NothingToMultiply) {
   }
 }
 
-/// alpha = 0 reads neither A nor B, beta = 0 does not read C, with either sign: NaN there is not
-/// seen.
+/// alpha = 0 reads neither A nor B, beta = 0 does not read C, with either sign of zero: NaN in them
+/// has no effect.
 TEST(Special, ZeroReadsNothing) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -156,8 +156,8 @@ TEST(Special, ZeroReadsNothing) {
 }
 
 /// NaN or an infinity in one element of A reaches its row of C, in B its column, in C itself: as
-/// infinity, or as NaN where it meets 0 or its opposite. At positions in full tiles and in the
-/// tails of rows, columns and depth; the sums around stay exact.
+/// infinity, or as NaN if it is multiplied by 0 or added to its opposite. At positions in full
+/// tiles and in the tails of rows, columns and depth; all other sums stay exact.
 TEST(Special, WhatIsNotFiniteStaysInItsRowAndColumn) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -195,7 +195,7 @@ TEST(Special, WhatIsNotFiniteStaysInItsRowAndColumn) {
   }
 }
 
-/// The same bits in every run: sums have an order.
+/// The same bits in every run: the order of each sum is fixed.
 TEST(Special, SameBitsInEveryRun) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();

@@ -16,7 +16,7 @@
 #include "chapter_test.hpp"
 #include "matmul.hpp"
 
-// The launchers themselves: a problem has one alpha, one beta and A, B and C apart.
+// The launchers themselves: a problem has only one alpha, one beta, and separate matrices.
 COURSE_LAUNCHERS(Multiply, (multiply), wrong_order, coalesced, shared_tile, column_per_thread,
                  square_per_thread, vector_loads, warp_tiles, double_buffered, wide_tiles,
                  cublas_gemm);
@@ -38,7 +38,7 @@ using Values = std::vector<float>;
 constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
                 infinity = std::numeric_limits<float>::infinity();
 
-/// What holds in every order of the threads, if it holds in one, is tested in one.
+/// For tests whose result cannot depend on the order of the threads: they run in one order.
 #define IN_ONE_ORDER() \
   if (course_test::in_another_order()) GTEST_SKIP() << "in the first order of the threads only"
 
@@ -88,8 +88,8 @@ void for_each_form(const Device& gpu, Body body) {
   EXPECT_GT(ran, 0) << "no version runs here";
 }
 
-/// A window of a larger matrix, of whose other elements all are NaN, between bands of NaN. Element
-/// 0 lies `shift` floats after an aligned address.
+/// A window of a larger matrix whose other elements are all NaN, between bands of NaN. Element 0
+/// lies `shift` floats after an aligned address.
 class Matrix {
  public:
   Matrix(std::int64_t rows, std::int64_t cols, std::int64_t gap, std::int64_t shift,
@@ -101,11 +101,11 @@ class Matrix {
   bool untouched() const { return all_.untouched(); }
   void reset() { all_.reset(); }
 
-  /// The elements of the window, after everything around them was found as it was.
+  /// The elements of the window, after a check that everything around them is unchanged.
   Values values() const {
     const Values all = all_.values<float>();
     Values values;
-    std::size_t next = 0;  // what was not looked at yet
+    std::size_t next = 0;  // the first element not yet checked
     const auto skip_to = [&](std::size_t end) {
       for (; next < end; ++next) {
         if (std::memcmp(&all[next], "\xFF\xFF\xFF\xFF", 4) != 0) {
@@ -138,11 +138,11 @@ class Matrix {
   Banded all_;
 };
 
-/// What is asked of a launcher: sizes, scalars, and how the matrices lie.
+/// The arguments of a launcher: sizes, scalars, and the layout of the matrices.
 struct Case {
   std::int64_t m, n, k;
   float alpha = 1, beta = 0;
-  std::int64_t gap_a = 0, gap_b = 0, gap_c = 0;  // leading dimension less length of a row
+  std::int64_t gap_a = 0, gap_b = 0, gap_c = 0;  // leading dimension minus length of a row
   std::int64_t shift_a = 0, shift_b = 0, shift_c = 0;
 };
 
@@ -154,7 +154,7 @@ inline std::string text(const Case& of) {
   return out.str();
 }
 
-/// Whole numbers from -7 to 7: sums of fewer than 2^18 products of them are exact.
+/// Integers from -7 to 7: sums of fewer than 2^18 products of them are exact.
 inline Values integers(std::int64_t count, std::uint64_t seed) {
   Values values(static_cast<std::size_t>(count));
   course::parallel_for(count, [&](std::int64_t first, std::int64_t last) {
@@ -164,7 +164,7 @@ inline Values integers(std::int64_t count, std::uint64_t seed) {
   return values;
 }
 
-/// The three matrices on the host, C as it is before; it is NaN where beta says that nobody reads.
+/// The three matrices on the host, C as it is before; C is NaN if beta = 0, which must not read it.
 struct Matrices {
   Values a, b, c;
   explicit Matrices(const Case& of, std::uint64_t seed = 1)
@@ -174,7 +174,7 @@ struct Matrices {
                        : integers(of.m * of.n, seed + 2)) {}
 };
 
-/// What C should be. A product with alpha = 0 is not computed, nor is what beta = 0 multiplies.
+/// The expected C. A product with alpha = 0 is not computed, nor is a C that beta = 0 multiplies.
 inline Values reference(const Case& of, const Matrices& in) {
   Values want;
   for (std::int64_t r = 0; r < of.m; ++r) {
@@ -193,7 +193,7 @@ inline Values reference(const Case& of, const Matrices& in) {
   return want;
 }
 
-/// Empty, or which element is the first wrong one. NaN is to be where NaN is wanted.
+/// Empty, or which element is the first wrong one. An expected NaN must be a NaN.
 inline std::string difference(const Case& of, const Values& got, const Values& want) {
   if (got.size() != want.size()) return "sizes differ";
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -221,7 +221,7 @@ struct Placed {
 inline bool all_of(const Form&) { return true; }
 inline bool but_the_peer(const Form& form) { return !form.is_peer(); }
 
-/// Each launcher that `wanted` names gets it right, and writes nothing else.
+/// Each launcher that `wanted` names computes the right result and writes nothing else.
 inline void expect_right(const Device& gpu, const Case& of, const Matrices& in,
                          bool (*wanted)(const Form&) = all_of) {
   SCOPED_TRACE(text(of));

@@ -1,11 +1,10 @@
-// Chapter 05 under stress, on a GPU. The shipped files are included here as they are, but what
-// their blocks and warps meet at is replaced: before a barrier, a vote, an atomic or a word that
-// blocks hand to each other some warps of some blocks wait for up to a few microseconds. So blocks
-// overtake each other as they would hardly ever do by themselves. Results are compared on the GPU,
-// bit by bit, after each of many launches of random size.
-//
+// Chapter 05 under stress, on a GPU. The shipped files are included here unchanged, but their
+// barriers, votes, atomics and accesses to words that blocks pass on are replaced: before each of
+// them some warps of some blocks wait for up to a few microseconds. So blocks overtake each other
+// as they hardly ever do otherwise. Results are compared on the GPU, bit by bit, after each of many
+// launches of random size.
 // Built three times: STRESS == 1 holds versions 09 to 13 and unpack; 2, for compute capability 9.0,
-// version 80 and pack; 0 none, but comparisons of arrays that are too large for the host.
+// version 80 and pack; 0 holds only comparisons of arrays that are too large for the host.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -54,8 +53,8 @@ class Array {
 namespace scan_stress {
 namespace {
 
-__device__ unsigned seed_of_run;  // a multiple of 8: nobody waits
-int sms_of_run = 1;               // what launchers are told
+__device__ unsigned seed_of_run;  // a multiple of 8: no warp waits
+int sms_of_run = 1;               // the number of SMs that launchers are given
 
 __host__ __device__ unsigned mixed(unsigned x) {
   x = (x ^ x >> 16) * 0x7feb352du;
@@ -69,8 +68,8 @@ __device__ void wait_cycles(long long cycles) {
   }
 }
 
-/// Waits now and then: in a quarter of the blocks often, in the others seldom; in every eighth run
-/// not at all.
+/// Waits in some calls: often in a quarter of the blocks, seldom in the others; never in every
+/// eighth run.
 __device__ void wait_a_moment() {
   const unsigned seed = *static_cast<volatile unsigned*>(&seed_of_run);
   if (seed % 8 == 0) return;
@@ -84,7 +83,7 @@ __device__ void wait_a_moment() {
 }  // namespace
 }  // namespace scan_stress
 
-/// What the included files know as `cuda`: the same, with waits.
+/// Replaces `cuda` in the included files: the same, with waits.
 namespace delayed {
 using namespace ::cuda;
 
@@ -123,7 +122,7 @@ __device__ void cp_async_bulk(Arguments... arguments) {
 #endif
 }  // namespace delayed
 
-/// The same with a mistake: the mark of a word is stored before its sum. The stress must see it.
+/// The same with a mistake: the mark of a word is stored before its sum. The stress must detect it.
 namespace torn {
 using namespace ::cuda;
 
@@ -148,7 +147,7 @@ namespace ptx = ::delayed::ptx;
 #endif
 }  // namespace torn
 
-// The text of a macro is not replaced again: what is called is CUDA's own.
+// The text of a macro is not expanded again, so it calls CUDA's own function.
 #define __syncthreads() (::scan_stress::wait_a_moment(), __syncthreads())
 #define __syncwarp() (::scan_stress::wait_a_moment(), __syncwarp())
 #define __ballot_sync(mask, vote) (::scan_stress::wait_a_moment(), __ballot_sync(mask, vote))
@@ -193,16 +192,16 @@ namespace broken {
 namespace scan_stress {
 namespace {
 
-/// What was wrong, in all runs of a case.
+/// The wrong results in all runs of a case.
 struct Wrong {
   unsigned long long elements;  // 0: nothing
   unsigned long long first;     // run << 40 | element
 };
 
-constexpr std::int64_t behind = 64;  // elements behind the results that nobody may write
+constexpr std::int64_t behind = 64;  // guard elements after the results
 
-/// Compares n results, none of them NaN, with the reference, and what follows with what was left
-/// there; leaves nothing of them for the next run.
+/// Compares n results, none of them NaN, with the reference, and the guards after them with the
+/// fresh pattern; then restores the pattern, so that no result is left for the next run.
 template <class T>
 __global__ void check(const T* want, T* got, std::int64_t n, Wrong* wrong, unsigned long long run) {
   T fresh;
@@ -231,7 +230,7 @@ cudaError_t repeat(int runs, std::int64_t most, Launch launch, Compare compare,
   std::size_t bytes = 0;
   sms_of_run = 1;
   if (cudaError_t error = launch(nullptr, bytes, most, nullptr)) return error;
-  bytes *= 4;  // small arrays may need more of it: their tiles are smaller
+  bytes *= 4;  // small arrays may need more: their tiles are smaller
   const Array<unsigned char> workspace(bytes);
   const Array<Wrong> wrong(std::vector<Wrong>{{0, ~0ull}});
   if (workspace.error != cudaSuccess) return workspace.error;
@@ -246,7 +245,7 @@ cudaError_t repeat(int runs, std::int64_t most, Launch launch, Compare compare,
     const unsigned random = mixed(static_cast<unsigned>(run) + 1);
     const std::int64_t range = random % 2 ? most : std::max<std::int64_t>(most / 8, 1);
     std::int64_t n = 1 + (random >> 1) % range;
-    if (random % 4 == 0) n = (n + 511) / 512 * 512;  // no part of a tile, now and then
+    if (random % 4 == 0) n = (n + 511) / 512 * 512;  // sometimes whole tiles only
     n = std::min(n, most);
     sms_of_run = 1 + static_cast<int>(mixed(random) % 8);
     set_seed<<<1, 1, 0, stream>>>(mixed(random + 1));
@@ -262,7 +261,7 @@ cudaError_t repeat(int runs, std::int64_t most, Launch launch, Compare compare,
       if (Clock::now() - start > limit) {
         std::fprintf(stderr, "FAILED: hangs, at most a hundred launches before number %d\n",
                      run + 1);
-        std::_Exit(1);  // freeing anything would wait for the kernel
+        std::_Exit(1);  // a call that frees memory would wait for the kernel
       }
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
@@ -277,7 +276,7 @@ cudaError_t repeat(int runs, std::int64_t most, Launch launch, Compare compare,
   return cudaStreamDestroy(stream);
 }
 
-/// Where a case puts what it finds.
+/// Where a case stores its findings.
 struct Places {
   std::int64_t *elements, *run, *element;
 };
@@ -305,7 +304,7 @@ cudaError_t stress_scan(Launcher* launcher, bool exclusive, T initial, Op op, st
   for (std::size_t i = 0; i < in.size(); ++i) {
     const auto k = static_cast<unsigned>(i);
     in[i] = static_cast<T>(static_cast<std::uint64_t>(mixed(k)) << 32 | mixed(k + 77));
-    if (sizeof(T) == 4) in[i] |= T{1} << 16;  // as a map: loses nothing of what was before
+    if (sizeof(T) == 4) in[i] |= T{1} << 16;  // as a map: keeps all bits of the result before it
     const T before = i == 0 ? initial : upto;
     upto = i == 0 ? in[0] : op(upto, in[i]);
     want[i] = exclusive ? before : upto;
@@ -357,7 +356,7 @@ struct Then {
 cudaError_t stress_pack(std::int64_t most, int runs, Places places) {
   const std::vector<float> in = for_packing(most);
   std::vector<float> kept;
-  std::vector<std::int64_t> count(in.size() + 1);  // kept of the first n
+  std::vector<std::int64_t> count(in.size() + 1);  // number kept of the first n
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (in[i] > 0) kept.push_back(in[i]);
     count[i + 1] = static_cast<std::int64_t>(kept.size());
@@ -389,7 +388,7 @@ cudaError_t stress_case(const std::string& name, int runs, Places places) {
   constexpr std::int64_t few = 1 << 16, tiny = 1 << 18, small = 1 << 22;
   constexpr std::int64_t large = 40 * 11520, longs = 40 * 5760;
   using namespace stressed;
-  // scan_once by one block and by a cluster; then with words, two rows, of one word and of two.
+  // scan_once by one block and by a cluster; then with words, in two rows: of one word and of two.
   if (name == "cluster")
     return stress_scan<unsigned>(limit::exclusive_compose, true, unchanged, Then(), few, runs,
                                  places);
@@ -517,7 +516,7 @@ __global__ void find_wrong_mark(const T* sums, std::int64_t n, std::int64_t ever
   }
 }
 
-/// Calls body(first) and waits for what it found.
+/// Calls body(first) and waits for its result.
 template <class Body>
 cudaError_t find_first(std::int64_t* found, Body body) {
   const Array<First> first(std::vector<First>{~First{0}});

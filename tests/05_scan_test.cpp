@@ -1,6 +1,6 @@
-// Chapter 05: every version on every test size and family of inputs, and what is special about a
-// scan: each result holds all before it and nothing behind it, order matters to some operators, and
-// blocks wait for each other without a deadlock and without leaving anything behind.
+// Chapter 05: every version on every test size and family of inputs, and the special properties of
+// a scan: each result holds all elements before it and none after it, some operators depend on the
+// order, and blocks wait for each other without a deadlock and without leaving anything behind.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -35,8 +35,8 @@ cudaError_t fill_marks(void* data, bool floats, std::int64_t n, std::int64_t eve
 /// The first element that is not the sum of those marks; -1: none.
 cudaError_t first_wrong_mark(const void* sums, bool floats, std::int64_t n, std::int64_t every,
                              bool exclusive, std::int64_t* first);
-/// Runs a case many times; *elements becomes how many were wrong, *run and *element which was the
-/// first. Missing where a version does not compile, or for compute capability 9.0.
+/// Runs a case many times; *elements becomes the number of wrong ones, *run and *element the first.
+/// Missing if a version does not compile, or for compute capability 9.0.
 __attribute__((weak)) cudaError_t stress(const std::string& name, int runs, std::int64_t* elements,
                                          std::int64_t* run, std::int64_t* element);
 __attribute__((weak)) cudaError_t stress_hopper(const std::string& name, int runs,
@@ -66,7 +66,7 @@ using course_test::to_device;
 using course_test::to_host;
 using course_test::Workspace;
 
-// Where every access is checked: one family with roundings, one that is exact.
+// On the backend that checks every access: one family with roundings, one that is exact.
 #ifdef SIMT
 const course_test::Inputs inputs = {Input::random, Input::integers};
 #else
@@ -80,7 +80,7 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 Study study(const std::string& name) { return course_test::study_of(course::chapter(), name); }
 
-// ---- What a scan is, on the host ----
+// ---- A scan on the host ----
 
 enum class Op { sum, largest, maps };
 
@@ -193,7 +193,7 @@ void for_each_scan(const Device& gpu, std::int64_t n, Body body) {
 
 // ---- Memory ----
 
-/// What a row is tested with: for float exact in any grouping; all bits for the others.
+/// The inputs for a row: for float exact in any grouping; all bits for the others.
 template <class T>
 std::vector<T> numbers(std::int64_t n, std::uint64_t seed) {
   if (std::is_same_v<T, float>) return small_numbers<T>(n, seed, 3);
@@ -231,7 +231,7 @@ std::vector<T> run(const Scan& row, const std::vector<T>& in) {
 
 // ---- Sizes ----
 
-/// Every size up to a limit, out of an array that goes on behind it, into one that goes on, too.
+/// Every size up to a limit; both arrays continue after the n elements.
 template <class T>
 void check_every_size(const Device& gpu) {
   const std::int64_t largest = slow(gpu) ? 132 : 2100;
@@ -255,8 +255,8 @@ TEST(Special, EverySize) {
   FOR_ALL_TYPES(check_every_size);
 }
 
-/// The most elements that 80 gives two blocks per SM, by 2, 4 and 8 vectors per thread; and one
-/// more.
+/// The most elements for which 80 launches two blocks per SM, by 2, 4 and 8 vectors per thread; and
+/// one more.
 template <class T>
 std::vector<std::int64_t> edges_of_80(const Device& gpu) {
   int sms = 0;
@@ -322,8 +322,8 @@ TEST(Special, EdgesOfTiles) {
 
 // ---- Values ----
 
-/// The first result of an exclusive scan is what stands before everything: 0, or the map that
-/// changes nothing; all bits of it.
+/// The first result of an exclusive scan is the identity: 0, or the map that changes nothing; all
+/// bits of it.
 template <class T>
 void check_first(const Device& gpu) {
   for (const std::int64_t n : {std::int64_t{1}, std::int64_t{1027}}) {
@@ -342,7 +342,7 @@ TEST(Special, TheFirstElement) {
   FOR_ALL_TYPES(check_first);
 }
 
-/// From an element that is not finite on all sums are not; no sum before it knows of it.
+/// From an element that is not finite on, no sum is finite; the sums before it are not affected.
 TEST(Special, NanAndInfinityGoOnlyForward) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -375,8 +375,8 @@ TEST(Special, NanAndInfinityGoOnlyForward) {
   }
 }
 
-/// Huge elements in turn with their opposites. Nothing is infinite where every sum of a range is
-/// finite, within a tile; between tiles some versions add up what does not stand side by side.
+/// Huge elements alternate with their opposites. Nothing is infinite if every sum of a contiguous
+/// range is finite, within a tile; between tiles some versions add values that are not adjacent.
 TEST(Special, NoSumBesideTheRanges) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -430,7 +430,7 @@ TEST(Special, OrderMatters) {
       std::vector<unsigned> in(static_cast<std::size_t>(n));
       for (std::size_t i = 0; i < in.size(); ++i) {
         in[i] = static_cast<unsigned>(course::mix(19, i));
-        in[i] |= 1u << 16;  // odd factors lose nothing of what was before
+        in[i] |= 1u << 16;  // odd factors keep all bits of the result before
         if (every != 0 && i % every == every - 1) in[i] &= 0xffffu;  // "the result is b"
       }
       const auto backwards = [&] {  // the test's own proof that order matters
@@ -448,8 +448,8 @@ TEST(Special, OrderMatters) {
   }
 }
 
-/// Where NaN may stand beside numbers: at one place of every vector, at every lane, at the edges of
-/// tiles, in front, anywhere.
+/// Where NaN may be among numbers: at one place of every vector, at every lane, at the edges of
+/// tiles, at the beginning, anywhere.
 std::vector<std::function<bool(std::int64_t)>> patterns_of_nan(std::int64_t n) {
   std::vector<std::function<bool(std::int64_t)>> patterns;
   for (const std::int64_t r : {0, 1, 2, 3}) {
@@ -470,8 +470,8 @@ std::vector<std::function<bool(std::int64_t)>> patterns_of_nan(std::int64_t n) {
   return patterns;
 }
 
-/// NaN is no largest number, and hides none before it; as long as there is no number there is NaN.
-/// 0.0 is larger than -0.0. Not for CUB's own operator, which compares by `<`.
+/// NaN is no largest number, and does not hide earlier ones; before the first number the result is
+/// NaN. 0.0 is larger than -0.0. Not for CUB's own operator, which compares by `<`.
 TEST(Special, LargestBesideNanAndZeros) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -503,7 +503,7 @@ TEST(Special, LargestBesideNanAndZeros) {
   }
 }
 
-/// The largest of numbers that are all below zero: no operand made of zero bits takes part.
+/// The largest of numbers that are all below zero: no operand made of zero bits is used.
 TEST(Special, LargestOfNegativeNumbers) {
   COURSE_NEEDS_GPU(gpu);
   for (const std::int64_t n :
@@ -520,7 +520,7 @@ TEST(Special, LargestOfNegativeNumbers) {
 
 // ---- Arrays ----
 
-/// Results into the array of the inputs; not for 01, whose threads read all of it.
+/// Results overwrite the inputs; not for 01, whose threads read all of the input.
 template <class T>
 void check_in_place(const Device& gpu) {
   for (const std::int64_t n : sizes_here(gpu, {1, 5, 1000, 4099, 16387, 300001, 4200001}, 16387)) {
@@ -590,7 +590,7 @@ TEST(Special, FixedOrdersGiveTheSameBits) {
 }
 
 /// Launches of different sizes on one stream, one workspace and one pair of arrays, each on the
-/// results of the one before, without waiting: nobody may read too early, nor leave anything
+/// results of the one before, without waiting: no kernel may read too early or leave anything
 /// behind.
 template <class T>
 void check_back_to_back(const Device& gpu) {
@@ -613,8 +613,8 @@ void check_back_to_back(const Device& gpu) {
     for (const auto& array : arrays)
       COURSE_CHECK(cudaMemcpy(array.data(), source.data(), source.bytes(), cudaMemcpyDefault));
     COURSE_CHECK(cudaDeviceSynchronize());
-    // On the host the same: sums of sums wrap, but those of floats must stay exact, so that their
-    // launches read the source and not the results of the one before.
+    // The host does the same: sums of sums wrap, but sums of floats must stay exact, so their
+    // launches read the source and not the results of the launch before.
     std::vector<T> host[] = {in, in};
     int from = 0;
     for (int k = 0; k < launches; ++k) {
@@ -643,7 +643,7 @@ TEST(Special, BackToBackOnOneWorkspace) {
   FOR_ALL_TYPES(check_back_to_back);
 }
 
-/// Two streams at once, each with its own workspace: a launcher keeps nothing for itself, and
+/// Two streams at once, each with its own workspace: a launcher keeps no state of its own, and
 /// blocks that wait for others do not keep those of the other launch from running.
 template <class T>
 void check_two_streams(const Device& gpu) {
@@ -775,7 +775,8 @@ std::vector<std::int64_t> sizes_of_uses(const Device& gpu) {
                     gpu.simulated ? 1025 : 16387);
 }
 
-/// Around pack's changes of method: one tile, one for each SM, and one to five for each block.
+/// Around the sizes at which pack changes its method: one tile, one per SM, and one to five per
+/// block.
 std::vector<std::int64_t> edges_of_pack(const Device& gpu) {
   int sms = 0;
   COURSE_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
@@ -787,8 +788,8 @@ std::vector<std::int64_t> edges_of_pack(const Device& gpu) {
   return edges;
 }
 
-/// Nothing kept, everything kept, and most between; room for n elements, of which only those kept
-/// are written.
+/// Nothing kept, everything kept, and most cases between; the output has room for n elements, of
+/// which only the kept ones are written.
 TEST(Uses, PackKeepsWhatIsAboveZero) {
   COURSE_NEEDS_GPU(gpu);
   std::vector<std::int64_t> sizes = sizes_of_uses(*gpu);
@@ -876,11 +877,11 @@ TEST(Uses, SplitIsStable) {
   }
 }
 
-// ---- Orders that do not happen by themselves ----
+// ---- Orders of threads that are rare without help ----
 
 #ifdef SIMT
-/// All that waits for other blocks, several tiles of it. In random order the CPU backend runs four
-/// blocks at once a core, their threads mixed.
+/// Everything that waits for other blocks, on several tiles. In random order the CPU backend runs
+/// four blocks at once per core, their threads interleaved.
 TEST(Stress, OneOrder) {
   COURSE_NEEDS_GPU(gpu);
   const auto in = numbers<unsigned>(9 * 4096 + 5, 1), large = numbers<unsigned>(4 * 16384 + 5, 2),
@@ -938,7 +939,7 @@ TEST(Stress, TwentyOrders) {
   }
 }
 #else
-/// A case of 05_scan_stress.cu; those called torn_... have a mistake that must be seen.
+/// A case of 05_scan_stress.cu; cases called torn_... have a mistake that must be detected.
 class Stress : public testing::Test {
  public:
   Stress(std::string name, bool hopper) : name_(std::move(name)), hopper_(hopper) {}

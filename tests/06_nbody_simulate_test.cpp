@@ -1,4 +1,4 @@
-// Tests of chapter 06's program `simulate`: options, snapshots, what a simulation must keep.
+// Tests of chapter 06's program `simulate`: options, snapshots, the invariants of a simulation.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,7 +63,7 @@ class Simulate : public testing::Test {
             contents(folder_ / ".err")};
     return ran;
   }
-  /// Ends with 0 and says nothing on stderr, neither the program nor the CPU backend's checks.
+  /// Ends with 0 and an empty stderr, without a line from the program or the CPU backend's checks.
   std::string good(const std::vector<std::string>& arguments) const {
     const Ran ran = run(arguments);
     std::string all;
@@ -114,7 +114,7 @@ class Simulate : public testing::Test {
   fs::path folder_;
 };
 
-/// A sanitizer sees the first program only, or slows down all of them.
+/// A sanitizer checks only the first program, or slows down all of them.
 #define SIMULATE_NEEDS_GPU() \
   COURSE_NEEDS_GPU(gpu);     \
   if (sanitized()) GTEST_SKIP() << "programs of their own are too slow for a sanitizer"
@@ -177,7 +177,7 @@ TEST_F(Simulate, BadOptionsGetOneLine) {
   EXPECT_FALSE(fs::exists(folder_ / "there")) << "made before the options were read";
 }
 
-/// Steps so long that nothing finite comes out end with one line, not with a table of NaN.
+/// Steps so long that no result is finite end the program with one line, not with a table of NaN.
 TEST_F(Simulate, EndsWhereTheEnergyIsNoNumber) {
   SIMULATE_NEEDS_GPU();
   const Ran ran = run({"--n", "32", "--steps", "5", "--every", "1", "--dt", "1e30"});
@@ -188,7 +188,7 @@ TEST_F(Simulate, EndsWhereTheEnergyIsNoNumber) {
   EXPECT_EQ(ran.out.find("nan"), std::string::npos) << ran.out;
 }
 
-/// One snapshot each `every` steps and one of the last; a line of text, then four floats a body.
+/// One snapshot every `every` steps and one of the last; a line of text, then four floats per body.
 TEST_F(Simulate, Snapshots) {
   SIMULATE_NEEDS_GPU();
   const Words words = {"--n", "77", "--steps", "5", "--every", "2", "--dt", "0.25", "--out"};
@@ -237,7 +237,7 @@ TEST_F(Simulate, Snapshots) {
   EXPECT_NEAR(mass, 2, 1e-5);
 }
 
-/// CSV and binary hold the same numbers: nine digits tell every float.
+/// CSV and binary hold the same numbers: nine digits identify every float.
 TEST_F(Simulate, CsvHoldsTheSameNumbers) {
   SIMULATE_NEEDS_GPU();
   good({"--n", "33", "--steps", "3", "--out", "a"});
@@ -255,7 +255,7 @@ TEST_F(Simulate, CsvHoldsTheSameNumbers) {
   }
 }
 
-/// What is in the folder stays, unless --force says otherwise; what is no snapshot stays anyway.
+/// Files in the folder stay, unless --force is given; files that are no snapshots stay anyway.
 TEST_F(Simulate, SnapshotsAreNotOverwritten) {
   SIMULATE_NEEDS_GPU();
   fs::create_directories(folder_ / "s");
@@ -278,7 +278,7 @@ TEST_F(Simulate, SnapshotsAreNotOverwritten) {
   EXPECT_EQ(after.at("snapshot_00000000.bin").rfind("# nbody n=8 ", 0), 0u);
 }
 
-/// The versions that the program steps with sum in a fixed order: the same seed, the same bytes.
+/// The versions that the program uses sum in a fixed order: the same seed gives the same bytes.
 TEST_F(Simulate, TheSameSeedTheSameBytes) {
   SIMULATE_NEEDS_GPU();
   for (const Words& kind : {Words{"--model", "galaxies"}, Words{"--double"}}) {
@@ -297,8 +297,8 @@ TEST_F(Simulate, TheSameSeedTheSameBytes) {
   }
 }
 
-/// The energy of a Plummer sphere of mass 1 and this scale is -1/4, and twice its kinetic energy is
-/// what its potential one lacks: up to the luck of so many bodies.
+/// The energy of a Plummer sphere of mass 1 and this scale is -1/4, and its potential energy is
+/// minus twice its kinetic energy: up to the random deviation of n bodies.
 TEST_F(Simulate, PlummerSphereIsInEquilibrium) {
   SIMULATE_NEEDS_GPU();
   const Ran ran = run({"--n", gpu->simulated ? "1500" : "16384", "--steps", "0", "--double"});
@@ -313,7 +313,7 @@ TEST_F(Simulate, PlummerSphereIsInEquilibrium) {
   EXPECT_NEAR(kinetic + potential, total, 2e-6);
 }
 
-/// Energy wavers, momentum and angular momentum are kept but for rounding.
+/// The energy varies; momentum and angular momentum are constant up to rounding.
 TEST_F(Simulate, WhatShouldStayDoes) {
   SIMULATE_NEEDS_GPU();
   const std::string n = gpu->simulated ? "200" : "3000", steps = gpu->simulated ? "40" : "400";
@@ -350,7 +350,7 @@ TEST_F(Simulate, HalfTheStepIsAQuarterOfTheError) {
   EXPECT_NEAR(whole / half, 4, 0.4) << whole << " and " << half;
 }
 
-/// Few bodies, down to one, which stays where it is.
+/// Few bodies, down to a single one, which does not move.
 TEST_F(Simulate, FewBodies) {
   SIMULATE_NEEDS_GPU();
   const std::string one = good({"--n", "1", "--steps", "0"});

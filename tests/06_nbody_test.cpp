@@ -1,6 +1,6 @@
-// Chapter 06: every version on every test size and family of inputs; what is special about gravity:
-// bodies in pairs, in one place, far away, in a shell; who may read and write where. The
-// simulation, run as a program: 06_nbody_simulate_test.cpp.
+// Chapter 06: every version on every test size and family of inputs; special cases of gravity:
+// bodies in pairs, in one place, far away, in a shell; the memory that launchers read and write.
+// The simulation, run as a program: 06_nbody_simulate_test.cpp.
 
 #include "06_nbody_test.hpp"
 
@@ -22,7 +22,7 @@
 #include "device/cuda_check.hpp"
 #include "nbody.hpp"
 
-// The launchers themselves: a problem has one softening, and they take any.
+// The launchers themselves: a problem has only one softening, but they accept any.
 namespace array_of_structures {
 struct Body {
   float x, y, z, vx, vy, vz, m;
@@ -58,7 +58,7 @@ using Bodies = std::vector<Body>;
 // `large` is not here: the squares of such distances are infinite.
 const course_test::Inputs inputs = {
     Input::random,    Input::integers,     Input::equal,    Input::descending,
-#ifndef SIMT  // they take long there
+#ifndef SIMT  // they take long on the CPU backend
     Input::ascending, Input::few_distinct, Input::denormal,
 #endif
 };
@@ -70,7 +70,7 @@ using Vectors = std::vector<Vector>;
 
 using Arrays = std::vector<Banded>;
 
-/// A version as these tests call it.
+/// A version in the form in which these tests call it.
 struct Form {
   std::string id;
   bool in_double;
@@ -129,7 +129,7 @@ Form form_of_arrays() {
 /// All launchers of the chapter that were built.
 std::vector<Form> all_forms() {
   std::vector<Form> forms;
-  const float nan = std::nanf("");  // the velocity is nobody's business
+  const float nan = std::nanf("");  // for the velocity, which must not be used
   add(forms, "01_array_of_structures", array_of_structures::accelerate, [nan](const Body& b) {
     return array_of_structures::Body{narrow(b.x), narrow(b.y), narrow(b.z), nan,
                                      nan,         nan,         narrow(b.m)};
@@ -143,7 +143,7 @@ std::vector<Form> all_forms() {
       {"07_fast_rsqrt", fast_rsqrt::accelerate},
       {"08_folded", folded::accelerate},
       {"80_limit", limit::accelerate},
-      {"few", limit::accelerate_few},  // what 80 takes for so many
+      {"few", limit::accelerate_few},  // the kernels that 80 chooses from, by n
       {"some", limit::accelerate_some},
       {"many", limit::accelerate_many},
       {"81_third_law", third_law::accelerate},
@@ -183,11 +183,11 @@ bool is_unit(const Form& form) {
 
 bool is_limit(const Form& form) { return form.id == "80_limit" || is_unit(form); }
 
-/// Whose sums have an order that is not fixed: of 80 only where three blocks share a row, but for
-/// these tests always, with one exception (Determinism).
+/// Versions whose sums have no fixed order: 80 only where three blocks share a row, but these tests
+/// always count it as one, with one exception (Determinism).
 bool in_any_order(const Form& form) { return is_limit(form) || form.id == "81_third_law"; }
 
-/// The accelerations in an array, after its bands and the fourth number of each were checked.
+/// The accelerations in an array, after a check of its guards and of each fourth number.
 template <class T>
 Vectors vectors_in(const Banded& out) {
   const std::vector<T> numbers = out.values<T>();
@@ -214,7 +214,7 @@ Vectors accelerate(const Form& form, const Bodies& bodies, double softening = nb
   return result;
 }
 
-/// What one body should feel, in double, and the sum of the magnitudes of what is added up.
+/// The expected acceleration of one body, in double, and the sum of the magnitudes of its terms.
 struct Want {
   Vector a;
   double magnitude;
@@ -232,10 +232,10 @@ Want pull_on(const Body& me, const Bodies& all, double softening) {
 }
 
 /// How far a component may be off: Gravity::tolerance() of nbody.hpp for one body, with n u S for
-/// the additions in any order; and, because these positions have any distance, one rounding more
-/// for each difference, which counts up to four times.
+/// additions in any order; and, because these positions have any distance, one more rounding for
+/// each difference, which counts up to four times.
 double bound(const Form& form, std::size_t n, double magnitude) {
-  const double u = form.in_double ? 2 * 0x1p-53 : 0x1p-24;  // of double the reference's, too
+  const double u = form.in_double ? 2 * 0x1p-53 : 0x1p-24;  // for double plus that of the reference
   return (28 + static_cast<double>(n)) * u * magnitude + static_cast<double>(n) * 0x1p-115;
 }
 
@@ -277,8 +277,8 @@ testing::AssertionResult near(const Form& form, const Vectors& got, const Wants&
   return testing::AssertionSuccess();
 }
 
-/// True if the first bodies of two systems feel the same: to the bit, or what twice the bound
-/// allows. The size of `wants` says how many.
+/// True if the first bodies of two systems have the same acceleration: to the bit, or within twice
+/// the bound. The size of `wants` says how many bodies.
 testing::AssertionResult same(const Form& form, const Vectors& a, const Vectors& b,
                               const Wants& wants, bool loosely) {
   for (std::size_t i = 0; i < wants.size(); ++i) {
@@ -346,7 +346,8 @@ TEST(Special, TwoBodies) {
   });
 }
 
-/// Only body j has a mass: all feel it, once, and it feels nothing. Names a pair that is lost.
+/// Only body j has a mass: all others feel it once, and it feels nothing. Names a pair that is
+/// lost.
 TEST(Special, EachBodyPullsEach) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -373,7 +374,7 @@ TEST(Special, EachBodyPullsEach) {
   }
 }
 
-/// Each n around every block, tile and row, with NaN behind the last body.
+/// Each n around every block, tile and row, with NaN after the last body.
 TEST(Special, EverySize) {
   COURSE_NEEDS_GPU(gpu);
   std::vector<std::int64_t> sizes;
@@ -409,8 +410,8 @@ TEST(Special, RowsThatBlocksShare) {
   }
 }
 
-/// No force from outside: the sum of mass times acceleration is zero. What one is off, its mass
-/// weighs.
+/// Without an external force the sum of mass times acceleration is zero. The error of a body counts
+/// by its mass.
 TEST(Special, MomentumStaysZero) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -431,7 +432,7 @@ TEST(Special, MomentumStaysZero) {
   }
 }
 
-/// All in one place feel nothing at all, wherever it is and whatever they weigh.
+/// Bodies at one place feel nothing at all, wherever it is and whatever their masses are.
 TEST(Special, OnePlace) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -449,7 +450,7 @@ TEST(Special, OnePlace) {
   }
 }
 
-/// A body without mass pulls nobody: the others feel the same, to the bit, where it stands last.
+/// A body without mass exerts no force: if it is the last one, the others get the same bits.
 TEST(Special, BodiesWithoutMassCountNothing) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -464,9 +465,9 @@ TEST(Special, BodiesWithoutMassCountNothing) {
   });
 }
 
-/// A body with a coordinate or a mass that is NaN makes every acceleration NaN; one of infinite
-/// mass leaves none finite, one that is infinitely far along y none along y. Wherever it stands: in
-/// each lane, on both sides of the edges of tiles and rows.
+/// A body with a coordinate or a mass that is NaN makes every acceleration NaN; with an infinite
+/// mass it leaves none finite; infinitely far along y, none along y. At any index: in each lane, on
+/// both sides of the edges of tiles and rows.
 TEST(Special, WhatIsNotFiniteReachesAll) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -501,8 +502,8 @@ TEST(Special, WhatIsNotFiniteReachesAll) {
   }
 }
 
-/// A heavy body far away pulls all alike, and what they do to each other is lost beside it; it
-/// feels them as one.
+/// A heavy body far away pulls all others alike, and their forces on each other are negligible
+/// compared with it; to it they are like a single body.
 TEST(Special, HeavyAndFarAway) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -548,10 +549,10 @@ Bodies shell(int l) {
   return bodies;
 }
 
-/// Newton: inside a shell nobody feels it; outside it pulls as if all were in its centre. With
-/// points for a shell the sum is wrong from degree 16 on: at a quarter of the radius and at four
-/// times it by less than the sum over k >= 16 of (k + 1) 4^(1 - k), which is below 2^-23.
-/// The softening is too small to matter: less than 24 softening^2.
+/// Newton: inside a shell its force is zero; outside it pulls as if all mass were in its centre.
+/// With points for a shell the sum is wrong from degree 16 on: at a quarter of the radius and at
+/// four times it by less than the sum over k >= 16 of (k + 1) 4^(1 - k), which is below 2^-23. The
+/// softening is too small to matter: less than 24 softening^2.
 TEST(Special, ShellOfBodies) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -575,7 +576,7 @@ TEST(Special, ShellOfBodies) {
       const double r = std::sqrt(p.x * p.x + p.y * p.y + p.z * p.z),
                    pull = r > 1 ? -1 / (r * r * r) : 0;
       const double magnitude = pull_on(p, bodies, softening).magnitude;
-      // positions and masses of the points are rounded, too
+      // positions and masses of the points are rounded as well
       const double allowed = bound(form, bodies.size(), magnitude) + 0x1p-23 +
                              (form.in_double ? 0 : 0x1p-21 * magnitude);
       EXPECT_LE(largest_difference(got[i], {pull * p.x, pull * p.y, pull * p.z}), allowed)
@@ -584,7 +585,7 @@ TEST(Special, ShellOfBodies) {
   });
 }
 
-/// Moved by numbers that leave every difference exact: the same bits.
+/// A shift by numbers that leave every difference exact changes no bit.
 TEST(Special, MovedAsAWhole) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -601,7 +602,7 @@ TEST(Special, MovedAsAWhole) {
   });
 }
 
-/// In another order the same bodies feel the same, but for the rounding of the sums.
+/// In another order the same bodies get the same accelerations, up to the rounding of the sums.
 TEST(Special, InAnotherOrder) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -638,8 +639,9 @@ TEST(Special, AnySoftening) {
   }
 }
 
-/// The same bits in 20 runs, where that is promised: by all but 81, and by 80 where no three blocks
-/// share a row, for example with a block's bodies or less. The others stay within the bounds.
+/// The same bits in 20 runs, where that is promised: by all but 81, and by 80 if no three blocks
+/// share a row, for example with as many bodies as a block takes. The others stay within the
+/// bounds.
 TEST(Special, Determinism) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -665,7 +667,7 @@ TEST(Special, Determinism) {
 }
 
 #ifndef SIMT  // too many bodies for a CPU
-/// 80 where each block has a row or more: no row has a third block, and the order of two is no
+/// 80 with at least one row per block: no row has a third block, and the order of two does not
 /// matter. Rows are at most 4096 bodies, and an SM has one block.
 TEST(Special, LimitIsTheSameWithManyBodies) {
   COURSE_NEEDS_GPU(gpu);
@@ -691,9 +693,9 @@ TEST(Special, LimitIsTheSameWithManyBodies) {
 #ifndef SIMT  // the CPU backend has no graphs
 #endif
 
-/// Float against double on the device. Bodies spread evenly, where sums in float of 2^16 terms are
-/// typically wrong by 3e-6 (a plain loop on a CPU); some bodies near the middle feel next to
-/// nothing, and for them it is more.
+/// Float compared with double on the device. Bodies are spread evenly, where sums of 2^16 terms in
+/// float have a typical error of 3e-6 (a plain loop on a CPU); some bodies near the middle feel
+/// almost no force, and for them the error is larger.
 TEST(Special, FloatIsNearDouble) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();

@@ -1,7 +1,7 @@
-// Chapter 07: no input is quadratic. Inputs made by simulating how a version parts its keys, so
-// that each pivot is one of the smallest keys that are left; and plans for 07 that fit badly. What
-// is checked: the result, the number of segments that were sorted in the bounded way, and, where
-// accesses are counted, the work.
+// Chapter 07: no input makes the time quadratic. An adversary simulates how a version partitions
+// its keys and makes each pivot one of the smallest keys that are left; other tests use plans for
+// 07 that fit badly. They check the result, the number of segments that were sorted by the bounded
+// method, and, if accesses are counted, the work.
 #include <cmath>
 #include <numeric>
 
@@ -17,7 +17,7 @@ using namespace quicksort_test;
 
 constexpr std::uint64_t known_seed = 20261120;
 
-// ---- Where pivots are looked for ----
+// ---- Where versions look for pivots ----
 
 /// The finaliser of SplitMix64, as the versions have it: without the counter of course::mix.
 std::uint64_t mix(std::uint64_t z) {
@@ -31,20 +31,20 @@ using Places = std::vector<std::int64_t>;
 /// A segment as the adversary knows it.
 struct Known {
   std::int64_t first, count;
-  int level;  // how many times its keys were parted
+  int level;  // how many times its keys were partitioned
 };
 
-/// How a version chooses pivots: the places in the segment that it looks at, and the rank of the
+/// How a version chooses pivots: the places in the segment that it samples, and the rank of the
 /// pivot among those keys.
 struct Rule {
   std::function<Places(const Known&)> samples;
   std::size_t rank;
-  int levels;               // by pivots, of an array of so many keys
-  std::int64_t leaf;        // what is not longer is not parted
-  bool three_ways = false;  // keys like the pivot are done
+  int levels;               // by pivots, of an array of n keys
+  std::int64_t leaf;        // a segment up to this length is not partitioned
+  bool three_ways = false;  // keys equal to the pivot are final
 };
 
-/// Levels of 02 to 06: twice those of halving, and two more.
+/// Levels of 02 to 06: twice the number that halving would take, and two more.
 int twice_halving(std::int64_t n, std::int64_t leaf) {
   int levels = 2;
   for (std::int64_t size = leaf; size < n; size *= 2) levels += 2;
@@ -78,7 +78,7 @@ std::int64_t place_of_07(const Known& s, std::uint64_t seed, int k) {
                                    static_cast<std::uint64_t>(s.count));
 }
 
-/// 07 where one block parts a leaf that is too long.
+/// 07 if one block partitions a leaf that is too long.
 Rule long_leaf_of_07() {
   const auto samples = [](const Known& s) {
     Places places;
@@ -91,15 +91,15 @@ Rule long_leaf_of_07() {
 
 // ---- The adversary ----
 
-/// What an adversary made: the numbers from 0 to n - 1. After all levels by pivots a segment is
-/// left with the last of them, as many as `left`, all of which are at least `low`.
+/// The adversary's result: an order of the numbers from 0 to n - 1. After all levels by pivots, the
+/// largest `left` numbers are still in one segment; all of them are at least `low`.
 struct Worst {
   std::vector<unsigned> keys;
   std::int64_t low, left;
 };
 
-/// An input that is not decided yet: keys get the numbers 0, 1, ... in the order in which they have
-/// to be known. Those that nobody asked for are larger.
+/// An input that is decided step by step: keys get the numbers 0, 1, ... in the order in which the
+/// version reads them. Keys that were never read are larger.
 class Adversary {
  public:
   explicit Adversary(std::int64_t n)
@@ -107,14 +107,15 @@ class Adversary {
     std::iota(segment_.begin(), segment_.end(), std::size_t{0});
   }
 
-  /// Against a version that parts in order: first the keys that go left as they lay, then the
-  /// others the other way round. A part of few keys is left behind, the other one is parted again.
+  /// Against a version that partitions in order: first the keys that go left, in their order, then
+  /// the others in reverse order. The segment of few keys is dropped, the other one is partitioned
+  /// again.
   Worst against(const Rule& rule) {
     Known known{0, static_cast<std::int64_t>(keys_.size()), 0};
     for (; known.level < rule.levels && known.count > rule.leaf; ++known.level) {
       const unsigned pivot = poison(rule.samples(known), rule.rank);
       const bool stays = rule.three_ways || pivot == low_;  // left, or where it belongs
-      const unsigned least = stays ? pivot + 1 : pivot;     // that goes right
+      const unsigned least = stays ? pivot + 1 : pivot;     // the least key that goes right
       low_ = least;
       std::vector<std::size_t> right;
       for (auto place = segment_.rbegin(); place != segment_.rend(); ++place) {
@@ -129,8 +130,8 @@ class Adversary {
     return {decided(), low_, known.count};
   }
 
-  /// Against 01: the key in the middle is the least, so it is swapped with the first one, and goes
-  /// left alone.
+  /// Against 01: the key in the middle is the least, so it is swapped with the first one and is the
+  /// only key that goes left.
   Worst against_the_middle() {
     const std::size_t n = keys_.size();
     for (std::size_t first = 0; first + 1 < n; ++first) {
@@ -150,7 +151,7 @@ class Adversary {
  private:
   static constexpr unsigned undecided = ~0u;
 
-  /// Decides so many of the sampled keys that the one of this rank is decided. Returns it.
+  /// Decides sampled keys until the one of this rank is decided. Returns it.
   unsigned poison(const Places& samples, std::size_t rank) {
     const auto key_at = [&](std::int64_t place) -> unsigned& {
       return keys_[segment_[static_cast<std::size_t>(place)]];
@@ -167,8 +168,8 @@ class Adversary {
     return found[rank];
   }
 
-  /// All keys: those that are still open in any order, next to each other, so that halving the
-  /// range of values parts nothing for many levels.
+  /// All keys. Those that are still open get adjacent numbers, in any order, so that halving the
+  /// range of values separates no keys for many levels.
   std::vector<unsigned> decided() {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
@@ -191,7 +192,7 @@ Worst worst_for(const Sorter<unsigned>& sorter, std::int64_t n) {
   if (sorter.is("01")) return adversary.against_the_middle();
   if (sorter.is("02") || sorter.is("03")) return adversary.against(median_of_three(n));
   if (sorter.is("07")) return adversary.against(long_leaf_of_07());
-  const bool is_04 = sorter.is("04");  // counts levels up to where one block goes on, which has 6
+  const bool is_04 = sorter.is("04");  // counts levels up to where one block continues, with 6
   const int levels = is_04 ? twice_halving(n, 8 * 2048) + 6 : twice_halving(n, 2048);
   return adversary.against(median_of_32(levels, sorter.is("06")));
 }
@@ -227,7 +228,7 @@ std::vector<unsigned> counted(std::int64_t n) {
 // ---- Work ----
 
 /// What a launch left, and how many times it loaded all keys: by sectors of 8 keys; by 01, whose
-/// warps have one thread, key by key. 0 where nothing is counted, on a GPU.
+/// warps have one thread, key by key. 0 if nothing is counted, on a GPU.
 struct Work {
   Sorted<unsigned> sorted;
   double passes = 0;
@@ -246,18 +247,18 @@ Work work(const Sorter<unsigned>& sorter, const std::vector<unsigned>& in) {
   return done;
 }
 
-/// The most passes over n keys of 32 bits whatever they are: one for each level by pivots and each
-/// of the 32 that halve the range of values, half as many again for places that are not aligned and
-/// for the words that describe segments, and 8 for samples and leaves. 01: a level reads a key 4
-/// times at most, heap sort 8 times in each of log2(n) levels.
+/// The most passes over n keys of 32 bits for any input: one for each level by pivots and each of
+/// the 32 that halve the range of values, half as many again for places that are not aligned and
+/// for the words that describe segments, and 8 for samples and leaves. 01: a level reads a key at
+/// most 4 times, heap sort 8 times in each of log2(n) levels.
 double most_passes(const Sorter<unsigned>& sorter, std::int64_t n) {
   if (sorter.is("01")) return 24 * 4 + 8 * std::log2(static_cast<double>(n));
   const int by_pivots = sorter.is("07") ? 24 : twice_halving(n, 2048);
   return 1.5 * (by_pivots + 32) + 8;
 }
 
-/// How many segments are parted by halving the range of values from `low` to `high`, when the keys
-/// are all the numbers from `first` up to `end`.
+/// How many segments are partitioned by halving the range of values from `low` to `high` if the
+/// keys are all the numbers from `first` up to `end`.
 std::uint64_t halvings(std::int64_t low, std::int64_t high, std::int64_t first, std::int64_t end,
                        bool three_ways) {
   if (end - first <= 2048) return 0;
@@ -269,10 +270,10 @@ std::uint64_t halvings(std::int64_t low, std::int64_t high, std::int64_t first, 
 
 // ---- Tests ----
 
-/// Every pivot is one of the smallest keys: without another way out, each level would take off 1 to
-/// 17 keys, and the keys would be read n / 34 times or more (at n = 20011: 588). Blocks part in
-/// order on one thread of the CPU backend, in the first order; elsewhere those of 04 to 06 do not,
-/// and only their first pivots are known to be bad.
+/// Every pivot is one of the smallest keys: without a bounded method, each level would remove 1 to
+/// 17 keys, and the keys would be read n / 34 times or more (at n = 20011: 588). Blocks partition
+/// in order on one thread of the CPU backend, in the first order; elsewhere those of 04 to 06 do
+/// not, and only their first pivots are known to be bad.
 TEST(Special, NoInputIsQuadratic) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -289,14 +290,14 @@ TEST(Special, NoInputIsQuadratic) {
     if (sorter.is("01") || sorter.is("07")) {
       EXPECT_EQ(fallbacks, 1u);
     } else if (sorter.is("02")) {
-      EXPECT_GT(fallbacks, 0u);  // launches that were too deep count, too
+      EXPECT_GT(fallbacks, 0u);  // launches that were too deep count as well
     } else if (sorter.is("03") || in_order) {
       EXPECT_EQ(fallbacks, halvings(worst.low, ~0u, n - worst.left, n, sorter.is("06")));
     }
   }
 }
 
-/// The smallest keys lie where the first sample is taken, in an array for many blocks.
+/// The smallest keys are where the first sample is taken, in an array for many blocks.
 TEST(Special, FirstSamplesArePoisoned) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -322,7 +323,8 @@ TEST(Special, FirstSamplesArePoisoned) {
   }
 }
 
-/// 07 with too few buckets, so that a block parts what it cannot sort, and with more than keys.
+/// 07 with too few buckets, so that a block partitions what it cannot sort, and with more buckets
+/// than keys.
 TEST(Special, PlansThatFitBadly) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -331,7 +333,7 @@ TEST(Special, PlansThatFitBadly) {
     std::int64_t n;
     int fallbacks;  // for keys that differ
   };
-  // A sample for each of 512 segments and a block for each leaf: too many where each is simulated.
+  // A sample for each of 512 segments and a block for each leaf: too many if each is simulated.
   const int many = gpu->simulated ? 32 : 512;
   std::vector<Case> cases = {
       {{2, 2, 2}, 60000, 4},  {{2, many, many}, 5000, 0}, {{1, 2, 1}, 20011, 2},
@@ -355,9 +357,9 @@ TEST(Special, PlansThatFitBadly) {
   }
 }
 
-/// Random keys are sorted without a fallback, in every version and type. 01 parts by a single key,
-/// and comes to its deepest level with 20011 of them. (07 aims at leaves of half the length that a
-/// block sorts, and misses where it has hundreds of buckets; sizes here give it few.)
+/// Random keys are sorted without a fallback, in every version and type. 01 partitions by a single
+/// key, and reaches its deepest level with 20011 of them. (07 aims at leaves of half the length
+/// that a block sorts, and misses if it has hundreds of buckets; sizes here give it few.)
 template <class T>
 void check_without_fallback(std::int64_t n) {
   std::vector<T> in(static_cast<std::size_t>(n));
@@ -380,11 +382,11 @@ TEST(Special, RandomKeysNeedNoFallback) {
   check_without_fallback<std::int64_t>(5003);
 }
 
-/// Few values are few levels. All keys the same: 02 to 05 part them into nothing and all, once more
-/// to see that they are one value, and once to get them to the output. 06 reads them once, 07
-/// to 09 twice, and their sample. Sixteen values: about log2(16) levels more, 07 to
-/// 09 one pass at most, over those that are no splitters.
-/// (Descriptions of segments and places that are not aligned add a third.)
+/// Few values are few levels. If all keys are equal, 02 to 05 partition them into nothing and all,
+/// once more to see that they are one value, and once to get them to the output. 06 reads them
+/// once, 07 to 09 twice, and their sample. Sixteen values: about log2(16) more levels, 07 to 09 at
+/// most one pass, over those that are no splitters. (Descriptions of segments and places that are
+/// not aligned add a third.)
 TEST(Special, EqualKeysAreLittleWork) {
   COURSE_NEEDS_GPU(gpu);
   if (!gpu->simulated) GTEST_SKIP() << "work is counted by the CPU backend";

@@ -1,7 +1,7 @@
-// What is special about chapter 07: the order of every key there is, paddings that are keys, orders
-// of keys, pairs, seeds, and many runs. Sizes, families of inputs, orders and contracts are tested
-// by the suites that every chapter shares; that no input is quadratic, by
-// 07_quicksort_adversary_test.cpp.
+// Chapter 07: every possible key in the right order, paddings that are keys, orders of keys, pairs,
+// seeds, and many runs. The suites that every chapter shares test sizes, families of inputs, orders
+// of threads and contracts; 07_quicksort_adversary_test.cpp tests that no input takes quadratic
+// time.
 #include "07_quicksort_test.hpp"
 
 #include <cstdio>
@@ -36,7 +36,7 @@ const course_test::Inputs inputs = {Input::random,    Input::integers,   Input::
                                     Input::denormal,  Input::large};
 #endif
 
-/// What depends on values and not on who comes first is tested in one order of threads.
+/// For tests that depend on values and not on the order of threads: they run in one order.
 #define ONE_ORDER_OF_THREADS() \
   if (in_another_order()) GTEST_SKIP() << "about values: once is enough"
 
@@ -65,7 +65,7 @@ TEST(Special, FloatsInTotalOrder) {
   EXPECT_EQ(bits_of(want.back()), 0x7fffffffu);
 }
 
-/// Special floats alone, so that each comes many times; and on both sides of each place where a
+/// Special floats alone, so that each occurs many times; and on both sides of each place where a
 /// tile, a warp or a padding may begin, among numbers.
 TEST(Special, FloatsOfEveryKind) {
   COURSE_NEEDS_GPU(gpu);
@@ -104,8 +104,8 @@ TEST(Special, AFloatOfEveryKindInEveryPlace) {
   }
 }
 
-/// The first and the last key that a type has, with which a tile may be padded: alone, one among
-/// the other, half and half, and beside their neighbours.
+/// The first and the last key of a type, which may be used to pad a tile: alone, one among the
+/// other, half and half, and next to their neighbours.
 template <class T>
 std::vector<std::vector<T>> arrays_of_ends(std::int64_t n) {
   const auto [first, last] = ends<T>();
@@ -235,7 +235,7 @@ std::vector<T> keys_in(Order order, std::int64_t n, std::uint64_t seed = 1) {
   return keys;
 }
 
-/// Up to which size a version is run here: one thread per segment is slow.
+/// The largest size at which a version runs here: one thread per segment is slow.
 template <class T>
 bool too_slow(const Sorter<T>& sorter, std::int64_t n) {
   return sorter.is("01") && n > (1 << 20);
@@ -253,7 +253,8 @@ void check_orders(const std::vector<std::int64_t>& sizes) {
   }
 }
 
-/// In all orders of threads: who writes where, and who comes first, depends on how keys lie.
+/// In all orders of threads, because the places that threads write, and their order, depend on how
+/// the keys lie.
 TEST(Special, OrdersOfKeys) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -305,8 +306,8 @@ Pairs<T> run_pairs(PairLauncher<T>* sort, const std::vector<T>& in) {
   return {keys.values(), values.values()};
 }
 
-/// The versions that sort pairs. On the CPU backend 07 and 80: 08 and 09 do to keys and values
-/// alike what one of them does.
+/// The versions that sort pairs. On the CPU backend 07 and 80: 08 and 09 treat keys and values as
+/// one of these does.
 template <class T>
 std::vector<PairLauncher<T>*> pair_sorters() {
   std::vector<PairLauncher<T>*> found;
@@ -320,7 +321,7 @@ std::vector<PairLauncher<T>*> pair_sorters() {
   return found;
 }
 
-/// The keys are sorted, every value came along once, and with its own key.
+/// The keys are sorted, and every value is there exactly once, next to its own key.
 template <class T>
 void check_pairs(const std::vector<T>& in, const std::string& what) {
   SCOPED_TRACE(what + ", n = " + std::to_string(in.size()));
@@ -373,8 +374,8 @@ TEST(Special, ManyPairs) {
   check_pairs(of_64_bits, "of 64 bits");
 }
 
-/// So many that there are two levels: leaves lie in the output already, keys and values, and are
-/// sorted where they are.
+/// Enough pairs for two levels: keys and values of leaves are already in the output, and are sorted
+/// in place.
 TEST(Special, PairsOfTwoLevels) {
   COURSE_NEEDS_GPU(gpu);
   if (gpu->simulated) GTEST_SKIP() << "PairsOfTwoLevelsAsTold does that with fewer keys";
@@ -383,8 +384,8 @@ TEST(Special, PairsOfTwoLevels) {
   check_pairs(in, "two levels");
 }
 
-/// The same with few keys, by a plan. Each key is its own value, so that a pair that was parted
-/// shows.
+/// The same with few keys, by a plan. Each key is its own value, so that a separated pair is
+/// detected.
 TEST(Special, PairsOfTwoLevelsAsTold) {
   COURSE_NEEDS_GPU(gpu);
   const std::int64_t n = in_another_order() ? 5003 : 20011;
@@ -414,8 +415,8 @@ TEST(Special, PairsOfTwoLevelsAsTold) {
 
 // ---- Seeds ----
 
-/// What a seed decides is how keys are sorted, never the result: of the first launch, of a second
-/// one on the same workspace, or with another seed.
+/// A seed decides how keys are sorted, never the result: of the first launch, of a second one on
+/// the same workspace, or with another seed.
 TEST(Special, NoSeedChangesTheResult) {
   COURSE_NEEDS_GPU(gpu);
   const std::int64_t n = gpu->simulated ? (in_another_order() ? 5003 : 9001) : 3000001;
@@ -441,7 +442,7 @@ TEST(Special, NoSeedChangesTheResult) {
 // ---- Launches ----
 
 /// Launches of different sizes on one stream, one workspace and one pair of arrays, without
-/// waiting: nobody may leave anything behind that the next one reads.
+/// waiting: no launch may leave anything behind that the next one reads.
 TEST(Special, BackToBackOnOneWorkspace) {
   COURSE_NEEDS_GPU(gpu);
   const auto sizes =
@@ -473,8 +474,8 @@ TEST(Special, BackToBackOnOneWorkspace) {
 }
 
 #ifdef SIMT
-/// What blocks tell each other, in this order of threads. On one thread of the host a block works
-/// until there is nothing to do, so that only the processes of SideBySide.FiveOrders test it.
+/// Communication between blocks, in this order of threads. On one host thread a block works until
+/// its work is done, so only the processes of SideBySide.FiveOrders test it.
 TEST(SideBySide, OneOrder) {
   const char* const threads = std::getenv("SIMT_THREADS");
   if (threads != nullptr && std::string(threads) == "1") GTEST_SKIP() << "needs several threads";
@@ -486,8 +487,8 @@ TEST(SideBySide, OneOrder) {
   }
 }
 
-/// The same in five orders, each in a process of its own, with blocks on two threads of the host;
-/// an acquire or release that is missing is an error, too.
+/// The same in five orders, each in a process of its own, with blocks on two host threads; a
+/// missing acquire or release is an error as well.
 TEST(SideBySide, FiveOrders) {
   if (simt::order().rfind("random", 0) != 0) GTEST_SKIP() << "once is enough: in random order";
   char self[4096] = {};
@@ -509,7 +510,7 @@ TEST(SideBySide, FiveOrders) {
 }
 #else
 /// The same array many times, at sizes that no tile divides, with another seed each time: what
-/// depends on which block comes first differs from run to run.
+/// depends on the order of blocks differs from run to run.
 TEST(Special, ManyRuns) {
   COURSE_NEEDS_GPU(gpu);
   if (course_test::sanitized()) GTEST_SKIP() << "too long for a sanitizer";
@@ -535,7 +536,7 @@ TEST(Special, ManyRuns) {
 }
 
 /// Two launches at once: blocks that wait for work do not keep those of the other launch from
-/// running, and neither touches what is the other's.
+/// running, and neither launch accesses memory of the other.
 TEST(Special, TwoStreamsAtOnce) {
   COURSE_NEEDS_GPU(gpu);
   const std::int64_t n[] = {course_test::sanitized() ? 20011 : 3000017,

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the files of chapter 07's tests share: the launchers, the order of keys as the tests know
+/// Shared by the files of chapter 07's tests: the launchers, the order of keys as the tests define
 /// it, and a run of a sort.
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ COURSE_LAUNCHERS(quicksort_test::ToldPairLauncher, (sort_pairs_as_told), many_sp
 
 namespace quicksort_test {
 
-/// A launcher, or one that more was said to than the array.
+/// A launcher, or a call of one with further arguments besides the array.
 template <class T>
 using Call = std::function<Launcher<T>>;
 
@@ -111,7 +111,7 @@ inline std::vector<Sorter<unsigned>> seeded(std::uint64_t seed) {
   return found;
 }
 
-/// How 07 and later are told to go about it.
+/// The arguments that 07 and later versions get: a plan.
 struct Told {
   int levels, first_buckets, second_buckets;
   std::string text() const {
@@ -177,7 +177,7 @@ std::vector<T> sorted(std::vector<T> keys) {
   return keys;
 }
 
-/// The first and the last key of all: what may serve as padding.
+/// The first and the last of all keys: either may be used as padding.
 template <class T>
 std::pair<T, T> ends() {
   return {std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()};
@@ -215,20 +215,20 @@ void expect_same(const std::vector<T>& got, const std::vector<T>& want, const st
 
 // ---- Runs ----
 
-/// What a launch leaves behind.
+/// The output and the counts of a launch.
 template <class T>
 struct Sorted {
   std::vector<T> keys;
-  /// How many segments were sorted in the way that is bounded for every input.
+  /// How many segments were sorted by the method that is bounded for every input.
   unsigned long long fallbacks = 0;
 };
 
-/// An answer that a launch gave, the workspace's first 8 bytes.
+/// The number that a launch left in the first 8 bytes of its workspace.
 inline unsigned long long fallbacks_in(const course_test::Workspace& workspace) {
   return course_test::to_host<unsigned long long>(workspace.data(), 1)[0];
 }
 
-/// What a fresh output holds: no key of the tests' special ones.
+/// The bytes of a fresh output: none of the tests' special keys.
 constexpr int fresh_byte = 0x5A;
 
 template <class T>

@@ -1,4 +1,4 @@
-// Chapter 08: every version on every test size and family of inputs, held to its contract; what is
+// Chapter 08: every version on every test size and family of inputs, held to its contract. What is
 // special about this chapter comes between the includes and main().
 #include <algorithm>
 #include <cstdio>
@@ -11,8 +11,8 @@ namespace {
 
 /// Under compute-sanitizer's synccheck the rows whose copies arrive at a barrier themselves
 /// (cp.async.mbarrier.arrive) are left out: the tool takes such an arrival for one of the thread,
-/// and says "Missing wait" at the thread's own, also inside of cuda::pipeline. The other three
-/// tools test them.
+/// and reports "Missing wait" at the thread's own arrival, including inside cuda::pipeline. The
+/// other three tools test these rows.
 const char* const copies_arrive[] = {"04_pipeline", "05_producers", "08_mbarrier",
                                      "by_warps",    "by_threads",   "block"};
 

@@ -119,9 +119,9 @@ TEST(TensorMap, CountsAllBytesOfABox) {
   EXPECT_EQ(tensor_map::footprint(d), 8u * 128);
 }
 
-/// initcheck of compute-sanitizer does not see what the TMA writes to global memory: rows
-/// that store by orders would be found to leave their results uninitialised. The other three tools
-/// test them.
+/// initcheck of compute-sanitizer does not see what the TMA writes to global memory: it would
+/// report the results of rows that store by bulk copies as uninitialised. The other three tools
+/// test these rows.
 const char* const stored_by_orders[] = {"02_bulk_store",    "04_tensor_map", "05_fill",
                                         "06_every_kth_row", "chunk_1k",      "chunk_4k",
                                         "chunk_16k",        "chunk_64k",     "prefetch"};

@@ -1,6 +1,6 @@
-// Chapter 10: every version on every test size and family of inputs, held to its contract. What is
-// special about this chapter, counters that come to their limit and clusters of all sizes, are
-// sizes of its studies.
+// Chapter 10: every version on every test size and family of inputs, held to its contract. Its
+// special cases, counters that reach their limit and clusters of all sizes, are sizes of its
+// studies.
 #include "chapter_test.hpp"
 #include "contract.hpp"
 

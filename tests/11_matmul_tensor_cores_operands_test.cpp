@@ -1,5 +1,5 @@
-// Chapter 11: what launchers refuse, what they take although nothing is to be done, and which
-// matrices may overlap: nothing between C's first and last element lies between A's or B's.
+// Chapter 11: what launchers refuse, what they accept although there is nothing to compute, and
+// which matrices may overlap: nothing between C's first and last element lies between A's or B's.
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -28,7 +28,7 @@ using course::Device;
 using course_test::Banded;
 using operands::Product;
 
-/// What holds in every order of the threads, if it holds in one, is tested in one.
+/// For tests whose result cannot depend on the order of the threads: they run in one order.
 #define IN_ONE_ORDER() \
   if (course_test::in_another_order()) GTEST_SKIP() << "in the first order of the threads only"
 
@@ -60,7 +60,7 @@ void for_each_launcher(const Device& gpu, Body body) {
   }
 }
 
-/// A whole number from -7 to 7.
+/// An integer from -7 to 7.
 float integer(std::uint64_t seed, std::int64_t i) {
   return course::value<float>(course::Input::integers, seed, i);
 }
@@ -79,7 +79,7 @@ std::string text(const Product<T>& of) {
   return all + "(m, n, k, lda, ldb, ldc)";
 }
 
-/// Three matrices of whole numbers, 20 x 28, 24 x 28 and 20 x 24, rows 32 elements apart.
+/// Three matrices of integers, 20 x 28, 24 x 28 and 20 x 24, rows 32 elements apart.
 template <class T>
 struct Three {
   Banded a = numbers(20 * 32, 1), b = numbers(24 * 32, 2), c = numbers(20 * 32, 3);
@@ -102,7 +102,7 @@ struct Three {
   }
 };
 
-/// Products that are refused, each with a single mistake or a few.
+/// Refused arguments, each with one mistake or a few.
 template <class T>
 std::vector<std::pair<std::string, Product<T>>> mistakes(const Product<T>& right) {
   std::vector<std::pair<std::string, Product<T>>> all;
@@ -136,9 +136,9 @@ std::vector<std::pair<std::string, Product<T>>> mistakes(const Product<T>& right
     with(20, 24, 28, 32, 32, less);
   }
   with(20, 24, 28, 24, 32, 32);
-  with(0, 24, 28, 24, 32, 32);      // also where nothing is to be done
-  with(20, 0, 28, 32, 32 + 1, 32);  // also where there is no B and no C
-  with(20, 24, 0, 0, 0, 16);        // also where only C is read
+  with(0, 24, 28, 24, 32, 32);      // refused even if there is nothing to compute
+  with(20, 0, 28, 32, 32 + 1, 32);  // refused even without B and C
+  with(20, 24, 0, 0, 0, 16);        // refused even if only C is read
   with(20, 24, 0, 2, 0, 32);
   with(-20, -24, 28, 32, 32, 32);  // their product is positive
   with(most + 1, 0, 0, 0, 0, 0);
@@ -179,8 +179,8 @@ TEST(Special, RefusesBadArguments) {
   });
 }
 
-/// Each size 0 alone, without the matrices that have no element; leading dimensions may be 0 where
-/// rows have none. The largest sizes, too, where nothing is to be done. k = 0 gives beta C.
+/// Each size 0 alone, without the matrices that have no element; leading dimensions may be 0 if
+/// rows are empty. The largest sizes as well, if there is nothing to compute. k = 0 gives beta C.
 TEST(Special, NothingToMultiply) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -250,7 +250,7 @@ TEST(Special, NoColumnsGiveBetaTimesC) {
   });
 }
 
-/// needed() leaves out columns that count for nothing, and nothing else.
+/// needed() leaves out the columns that have no effect, and no others.
 TEST(Special, WhatIsNeeded) {
   Product<float> of{nullptr, nullptr, nullptr, 3, 5, 7, 8, 12, 16, 2, 3};
   const auto sizes = [](const Product<float>& p) {
@@ -276,7 +276,7 @@ TEST(Special, WhatIsNeeded) {
   }
 }
 
-/// A window of a matrix that all share: its first element, its size, its leading dimension.
+/// A window of a matrix that all three share: its first element, its size, its leading dimension.
 struct Window {
   std::int64_t first, rows, cols, pitch;
 
@@ -285,14 +285,14 @@ struct Window {
     const std::int64_t from = at - first;
     return !empty() && from >= 0 && from / pitch < rows && from % pitch < cols;
   }
-  bool spans(std::int64_t at) const {  // what lies between its first and its last element
+  bool spans(std::int64_t at) const {  // the span from its first to its last element
     return !empty() && at >= first && at <= first + (rows - 1) * pitch + cols - 1;
   }
 };
 
-/// valid() against each element of all small windows at all distances: it refuses C where an
-/// element between C's first and last one lies between those of A or of B, and nothing else; so it
-/// refuses each C that shares an element.
+/// valid() compared with a check of each element, for all small windows at all distances: it
+/// refuses C only if an element in C's span lies in that of A or B. So it refuses each C that
+/// shares an element.
 TEST(Special, OverlapOfAllSmallWindows) {
   for_both_types([](auto zero) {
     using T = decltype(zero);
@@ -309,7 +309,7 @@ TEST(Special, OverlapOfAllSmallWindows) {
         rest /= below;
         return value;
       };
-      const bool is_b = digit(2) == 1;  // which of both lies near C
+      const bool is_b = digit(2) == 1;  // which of the two is near C
       const std::int64_t m = digit(4), n = lengths[digit(5)], k = lengths[digit(5)];
       const std::int64_t c_pitch = (n + g - 1) / g * g + 2 * g * digit(2);
       const std::int64_t pitch = (k + g - 1) / g * g + 2 * g * digit(2);
@@ -347,22 +347,22 @@ TEST(Special, OverlapOfAllSmallWindows) {
   });
 }
 
-/// A and B may share elements, or be the same; extents of 2^64 bytes are no matter.
+/// A and B may share elements, or be the same; extents of 2^64 bytes are handled.
 TEST(Special, OverlapOfTheLargest) {
   alignas(16) static float memory[64];
   const std::int64_t most = operands::most, pitch = most / 4 * 4;
   EXPECT_TRUE(operands::valid(Product<float>{memory, memory, memory + 32, 2, 2, 2, 8, 8, 8, 1, 0}));
   EXPECT_TRUE(
       operands::valid(Product<float>{memory, memory + 4, memory + 32, 2, 2, 2, 8, 8, 8, 1, 0}));
-  // C lies behind the first element of an A of 2^62 elements, and A behind that of such a C.
+  // C comes after the first element of an A of 2^62 elements, and A after that of such a C.
   EXPECT_FALSE(operands::valid(
       Product<float>{memory, memory, memory + 32, most, 1, pitch, pitch, pitch, 4, 1, 0}));
   EXPECT_FALSE(operands::valid(
       Product<float>{memory + 32, memory + 32, memory, most, pitch, 4, 4, 4, pitch, 1, 0}));
 }
 
-/// A, B and C in one matrix, 9 x 9 each. Where C's span meets one of theirs it is refused, and
-/// nothing is written; behind each other they do not; and A may be B.
+/// A, B and C in one matrix, 9 x 9 each. If C's span overlaps one of theirs it is refused, and
+/// nothing is written; spans one after the other do not overlap; and A may be B.
 TEST(Special, OperandsOfOneMatrix) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -427,7 +427,7 @@ TEST(Special, OperandsOfOneMatrix) {
       T* const base = static_cast<T*>(memory.data());
       if (!each.refused) ++accepted;
       for_each_launcher<T>(*gpu, [&](Multiply<T>* multiply, std::size_t number) {
-        // Where it is slow, one of those that are computed.
+        // If checks are slow, only one of the accepted ones.
         if (!each.refused && course_test::slow(*gpu) && number % 6 != accepted - 1) return;
         memory.reset();
         const Product<T> of = {base + each.a.first * g,

@@ -1,7 +1,7 @@
-// Chapter 11: what is special about C = alpha A B^T + beta C on tensor cores: windows with NaN
-// around them, memory that ends with the last element, what alpha and beta of 0 leave unread, what
-// is not finite, large products, two host threads, graphs. Numbers are whole where it matters: sums
-// are exact in every order, and what is rounded is rounded once. What launchers refuse:
+// Chapter 11: special cases of C = alpha A B^T + beta C on tensor cores: windows with NaN around
+// them, memory that ends with the last element, operands that alpha = 0 and beta = 0 leave unread,
+// values that are not finite, large products, two host threads, graphs. Values are integers where
+// that matters: sums are exact in every order, and a result is rounded once. What launchers refuse:
 // 11_matmul_tensor_cores_operands_test.cpp.
 #include <algorithm>
 #include <atomic>
@@ -22,7 +22,7 @@
 #include "device/cuda_check.hpp"
 #include "matmul.hpp"
 
-// The launchers themselves: a problem has one alpha, one beta and one way in which matrices lie.
+// The launchers themselves: a problem has only one alpha, one beta and one layout of matrices.
 #define LAUNCHERS(names, ...)                                    \
   COURSE_LAUNCHERS(Multiply<__nv_bfloat16>, names, __VA_ARGS__); \
   COURSE_LAUNCHERS(Multiply<float>, names, __VA_ARGS__)
@@ -47,7 +47,7 @@ std::vector<std::pair<std::string, Multiply<T>*>> all_launchers() {
           {"search", cublas_lt::multiply_by_search}};
 }
 
-/// Those that were built and can run here: wgmma is Hopper's alone.
+/// Those that were built and can run here: wgmma needs Hopper.
 template <class T>
 std::vector<std::pair<std::string, Multiply<T>*>> launchers_here(const course::Device& gpu) {
   const std::set<std::string> anywhere = {"01_wmma", "02_mma", "90_cublas", "search"};
@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, Multiply<T>*>> launchers_here(const course::D
   EXPECT_FALSE(here.empty()) << "no version runs here";
   return here;
 }
-// Those of the other file.
+// For the other file of tests.
 template std::vector<std::pair<std::string, Multiply<float>*>> launchers_here<float>(
     const course::Device&);
 template std::vector<std::pair<std::string, Multiply<__nv_bfloat16>*>>
@@ -79,7 +79,7 @@ using Values = std::vector<float>;
 constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
                 infinity = std::numeric_limits<float>::infinity();
 
-/// What holds in every order of the threads, if it holds in one, is tested in one.
+/// For tests whose result cannot depend on the order of the threads: they run in one order.
 #define IN_ONE_ORDER() \
   if (course_test::in_another_order()) GTEST_SKIP() << "in the first order of the threads only"
 
@@ -115,19 +115,20 @@ void for_each_form(const Device& gpu, Body body) {
   }
 }
 
-/// Of the cases in a list, those that launcher `number` gets: all on a GPU; where it is slow about
-/// `count` from all parts of the list, other ones than its neighbour.
+/// Chooses the cases of a list for launcher `number`: all on a GPU; if checks are slow about
+/// `count` from the whole list, different from those of the next launcher.
 bool is_chosen(const Device& gpu, std::size_t at, std::size_t cases, std::size_t number,
                std::size_t count = 1) {
   const std::size_t step = std::max<std::size_t>(1, cases / count);
   return !slow(gpu) || at % step == number % step;
 }
 
-/// What is asked of a launcher: sizes, scalars, and how the matrices lie, in times 16 bytes.
+/// The arguments of a launcher: sizes, scalars, and the layout of the matrices, in units of 16
+/// bytes.
 struct Case {
   std::int64_t m, n, k;
   float alpha = 1, beta = 0;
-  std::int64_t gap_a = 0, gap_b = 0, gap_c = 0;  // between rows, besides what fills 16 bytes
+  std::int64_t gap_a = 0, gap_b = 0, gap_c = 0;  // between rows, besides the padding to 16 bytes
   std::int64_t shift_a = 0, shift_b = 0, shift_c = 0;
 };
 
@@ -144,8 +145,8 @@ std::int64_t pitch_of(std::int64_t cols, std::int64_t gap) {
   return ((cols + group<T> - 1) / group<T> + gap) * group<T>;
 }
 
-/// A window of a larger matrix between bands of NaN. What is between its rows is NaN, too, or in C
-/// a pattern of which no two elements need be equal. Element 0 lies `shift` times 16 bytes after an
+/// A window of a larger matrix between bands of NaN. The gaps between its rows are NaN as well, or
+/// in C a pattern whose elements may all differ. Element 0 lies `shift` times 16 bytes after an
 /// aligned address.
 template <class T>
 class Matrix {
@@ -165,11 +166,11 @@ class Matrix {
   bool untouched() const { return all_.untouched(); }
   void reset() { all_.reset(); }
 
-  /// The elements of the window, after everything around them was found as it was.
+  /// The elements of the window, after a check that everything around them is unchanged.
   Values values() const {
     const auto all = all_.template values<Stored<T>>();
     Values values;
-    std::size_t next = 0;  // what was not looked at yet
+    std::size_t next = 0;  // the first element not yet checked
     for (std::int64_t r = 0; r < rows_; ++r) {
       const auto row = static_cast<std::size_t>(shift_ + r * pitch_);
       const bool same =
@@ -201,7 +202,7 @@ class Matrix {
   Banded all_;
 };
 
-/// Whole numbers from -7 to 7: sums of fewer than 2^18 products of them are exact in a float.
+/// Integers from -7 to 7: sums of fewer than 2^18 products of them are exact in a float.
 Values integers(std::int64_t count, std::uint64_t seed) {
   Values values(static_cast<std::size_t>(count));
   course::parallel_for(count, [&](std::int64_t first, std::int64_t last) {
@@ -211,7 +212,7 @@ Values integers(std::int64_t count, std::uint64_t seed) {
   return values;
 }
 
-/// The three matrices on the host, C as it is before; it is NaN where beta says that nobody reads.
+/// The three matrices on the host, C as it is before; C is NaN if beta = 0, which must not read it.
 struct Matrices {
   Values a, b, c;
   explicit Matrices(const Case& of, std::uint64_t seed = 1)
@@ -221,7 +222,7 @@ struct Matrices {
                        : integers(of.m * of.n, seed + 2)) {}
 };
 
-/// What C should be, rounded once to what T holds.
+/// The expected C, rounded once to T.
 template <class T>
 Values reference(const Case& of, const Matrices& in) {
   Values want(static_cast<std::size_t>(of.m * of.n));
@@ -246,8 +247,8 @@ Values reference(const Case& of, const Matrices& in) {
   return want;
 }
 
-/// Empty, or which element is the first wrong one, by more than `allowed`. NaN is to be where NaN
-/// is wanted.
+/// Empty, or which element is the first with an error above `allowed`. An expected NaN must be a
+/// NaN.
 std::string difference(const Case& of, const Values& got, const Values& want, float allowed = 0) {
   if (got.size() != want.size()) return "sizes differ";
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -273,8 +274,8 @@ struct Placed {
                 a.pitch(), b.pitch(), c.pitch(), of.alpha, of.beta} {}
 };
 
-/// What cuBLAS may err by. It may add up sums of parts of k, and C, as bf16: a unit in the 8th bit
-/// of the largest result.
+/// The error that cuBLAS may make. It may round partial sums over k, and C, to bf16: a unit in the
+/// 8th bit of the largest result.
 template <class T>
 float allowed_for(const Form& form, const Values& want) {
   if (!form.is_peer() || sizeof(T) != 2) return 0;
@@ -285,7 +286,7 @@ float allowed_for(const Form& form, const Values& want) {
   return 0x1p-7f * largest;
 }
 
-/// Each launcher that wanted(form) names gets it right, and writes nothing else.
+/// Each launcher that wanted(form) names computes the right result and writes nothing else.
 template <class T, class Wanted>
 void expect_right(const Device& gpu, const Case& of, const Matrices& in, Wanted wanted) {
   SCOPED_TRACE(text(of));
@@ -301,8 +302,8 @@ void expect_right(const Device& gpu, const Case& of, const Matrices& in, Wanted 
   EXPECT_TRUE(placed.a.untouched() && placed.b.untouched()) << "A or B was written";
 }
 
-/// The ids of rows of a type's products that are built. A study of other numbers repeats rows under
-/// longer names.
+/// The ids of rows of a type's products that are built. A study with another kind of numbers
+/// repeats rows under longer names.
 template <class T>
 std::set<std::string> built_rows() {
   std::set<std::string> built;
@@ -328,8 +329,9 @@ TEST(Special, NoVersionIsForgotten) {
   });
 }
 
-/// Sizes at both sides of the edges of tiles, in windows that begin at any 16 bytes, with NaN
-/// around A and B, and in C a pattern that stays. A single product too many or too few is seen.
+/// Sizes on both sides of the edges of tiles, in windows that begin at any 16 bytes, with NaN
+/// around A and B, and in C a pattern that must not change. A single product too many or too few is
+/// detected.
 TEST(Special, AnyWindow) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -358,15 +360,15 @@ TEST(Special, AnyWindow) {
     for (std::size_t k = 0; k < cases; ++k) {
       const Case of = random_case(slow(*gpu) ? 400000 : 20000000);
       expect_right<T>(*gpu, of, Matrices(of, next), [&](const Form& form) {
-        if (form.id == "search" && k % 16 != 0) return false;  // each shape costs it a search
+        if (form.id == "search" && k % 16 != 0) return false;  // each shape needs a search
         return is_chosen(*gpu, k, cases, form.number);
       });
-      if (!slow(*gpu) && testing::Test::HasFailure()) return;  // the first wrong one says most
+      if (!slow(*gpu) && testing::Test::HasFailure()) return;  // the first wrong case says most
     }
   });
 }
 
-/// Windows of more tiles than there are SMs: blocks that stay take a second and a third.
+/// Windows of more tiles than there are SMs: persistent blocks take a second and a third tile.
 TEST(Special, WindowsOfManyTiles) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -380,7 +382,7 @@ TEST(Special, WindowsOfManyTiles) {
   }
   for_both_types([&](auto zero) {
     using T = decltype(zero);
-    const std::size_t few = 4;  // where it is slow: those that have more than one tile there
+    const std::size_t few = 4;  // if checks are slow: the cases with several tiles there
     for (const Case& of : cases) {
       expect_right<T>(*gpu, of, Matrices(of), [&](const Form& form) {
         return !slow(*gpu) || (form.number >= 5 && form.number < 5 + few);
@@ -389,8 +391,8 @@ TEST(Special, WindowsOfManyTiles) {
   });
 }
 
-/// A window in memory that ends with its last element, and whose gaps nobody wrote: an access there
-/// is found by whoever checks accesses, also where its value is dropped.
+/// A window in memory that ends with its last element, and whose gaps are unwritten: a tool that
+/// checks accesses finds an access there, even if the kernel drops the value.
 template <class T>
 class Bare {
  public:
@@ -422,8 +424,9 @@ class Bare {
   course::Buffer memory_;
 };
 
-/// Between the rows and behind the last one nothing is read; and what alpha = 0 or beta = 0 leaves
-/// out, nobody wrote. The CPU backend sees it, and compute-sanitizer's memcheck and initcheck.
+/// Between the rows and after the last one nothing is read; and matrices that alpha = 0 or beta = 0
+/// leave unread are unwritten. The CPU backend and compute-sanitizer's memcheck and initcheck
+/// detect a read.
 TEST(Special, MemoryOfExactSize) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -458,8 +461,8 @@ TEST(Special, MemoryOfExactSize) {
   });
 }
 
-/// alpha = 0 reads neither A nor B, beta = 0 does not read C, with either sign; nor is alpha looked
-/// at where there is no column. What is not read is NaN or an infinity here.
+/// alpha = 0 reads neither A nor B, beta = 0 does not read C, with either sign of zero; without a
+/// column alpha is not read either. Everything that must not be read is NaN or an infinity here.
 TEST(Special, ScalarsOfZeroReadNothing) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -500,8 +503,8 @@ TEST(Special, ScalarsOfZeroReadNothing) {
 }
 
 /// NaN or an infinity in one element of A reaches its row of C, in B its column, in C itself: as
-/// infinity, or as NaN where it meets 0 or its opposite. At positions in full tiles and in the
-/// tails of rows, columns and depth; the sums around stay exact.
+/// infinity, or as NaN if it is multiplied by 0 or added to its opposite. At positions in full
+/// tiles and in the tails of rows, columns and depth; all other sums stay exact.
 TEST(Special, WhatIsNotFiniteStaysInItsRowAndColumn) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -547,8 +550,8 @@ TEST(Special, WhatIsNotFiniteStaysInItsRowAndColumn) {
   });
 }
 
-/// What an element is depends on its row of A, its row of B and what it was before, not on where in
-/// C it lies: rows that are equal give rows, and columns, with the same bits; in every run.
+/// An element depends on its row of A, its row of B and its previous value, not on its place in C:
+/// equal rows give rows, and columns, with the same bits; in every run.
 TEST(Special, EqualRowsGiveEqualBits) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -557,7 +560,7 @@ TEST(Special, EqualRowsGiveEqualBits) {
   if (!gpu->simulated) {
     cases = {{131, 72, 37, 0.7f, 0.3f}, {300, 520, 1001, 0.7f, 0.3f}, {1537, 1410, 333, 0.7f}};
   }
-  constexpr std::int64_t rows_of_a = 5, rows_of_b = 3;  // as many are different
+  constexpr std::int64_t rows_of_a = 5, rows_of_b = 3;  // the number of different rows
   const auto random = [](std::uint64_t seed, std::int64_t i) {
     return course::near_normal(course::mix(seed, static_cast<std::uint64_t>(i)));
   };
@@ -596,7 +599,7 @@ TEST(Special, EqualRowsGiveEqualBits) {
   });
 }
 
-/// Random whole numbers to project with. That a wrong row looks right has a chance below 2^-15.
+/// Random integers for a projection. A wrong row stays undetected with a chance below 2^-15.
 std::vector<std::int64_t> random_vector(std::int64_t n, std::uint64_t seed) {
   std::vector<std::int64_t> x;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -606,7 +609,7 @@ std::vector<std::int64_t> random_vector(std::int64_t n, std::uint64_t seed) {
   return x;
 }
 
-/// M x, exact, for whole numbers; what is not whole, or above 2^24, is counted in *odd.
+/// M x, exact, for integers; *odd counts the values that are no integer, or above 2^24.
 std::vector<std::int64_t> times(const Values& matrix, const std::vector<std::int64_t>& x,
                                 std::int64_t rows, std::int64_t* odd) {
   const auto cols = static_cast<std::int64_t>(x.size());
@@ -632,7 +635,7 @@ std::vector<std::int64_t> times(const Values& matrix, const std::vector<std::int
   return y;
 }
 
-/// 1 or -1: no product can be lost without a trace. Sums of an even number of products are even and
+/// 1 or -1, so each lost product changes the sum. Sums of an even number of products are even and
 /// exact in a bf16 up to 512, others up to 256; that is 11 standard deviations here.
 Values signs(std::int64_t count, std::uint64_t seed) {
   Values values(static_cast<std::size_t>(count));
@@ -641,8 +644,8 @@ Values signs(std::int64_t count, std::uint64_t seed) {
   return values;
 }
 
-/// Freivalds' check: C x is alpha A (B^T x) + beta C x, for a random x. All elements take part, in
-/// time that does not matter beside the product's; whole numbers, so there is no tolerance.
+/// Freivalds' check: C x is alpha A (B^T x) + beta C x, for a random x. All elements are used, in a
+/// time that is negligible compared with the product's; integers, so there is no tolerance.
 TEST(Special, ProjectionsOfLargeProducts) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
@@ -663,7 +666,7 @@ TEST(Special, ProjectionsOfLargeProducts) {
       Matrices in({0, 0, 0});
       in.a = signs(of.m * of.k, 1), in.b = signs(of.n * of.k, 2);
       in.c.assign(static_cast<std::size_t>(of.m * of.n), nan_value);
-      if (of.beta != 0) {  // even as the sums are
+      if (of.beta != 0) {  // so that the results are even, like the sums
         in.c = signs(of.m * of.n, 3);
         for (float& x : in.c) x *= 2;
       }
@@ -703,8 +706,8 @@ TEST(Special, ProjectionsOfLargeProducts) {
   });
 }
 
-/// Two host threads call the same launcher at once, the first time in this process, each with its
-/// matrices and on its stream. They share neither scratch memory nor what a launcher remembers.
+/// Two host threads call the same launcher at once, for the first time in this process, each with
+/// its own matrices and stream. They share neither scratch memory nor the launcher's static state.
 TEST(Special, TwoHostThreads) {
   COURSE_NEEDS_GPU(gpu);
   IN_ONE_ORDER();
@@ -746,8 +749,8 @@ TEST(Special, TwoHostThreads) {
 }
 
 #ifndef SIMT  // the CPU backend has no graphs
-/// A launch that was captured, the first one in this process, multiplies what A and C hold when it
-/// is replayed.
+/// A launch that was captured, the first one in this process, multiplies the contents that A and C
+/// have when it is replayed.
 TEST(Special, ReplayedWithOtherContents) {
   COURSE_NEEDS_GPU(gpu);
   const Case of{200, 300, 130, 3, -0.5f, 1, 0, 1};
@@ -756,7 +759,7 @@ TEST(Special, ReplayedWithOtherContents) {
     for_each_form<T>(*gpu, [&](const Form& form, Multiply<T>* multiply) {
       Matrices in(of);
       Placed<T> placed(of, in);
-      // What a library sets up in its first call, and a search, is its own affair.
+      // A library may set up something in its first call; the search is left out.
       if (form.id == "search") return;
       if (form.is_peer()) {
         ASSERT_EQ(multiply(placed.product, nullptr), cudaSuccess);
@@ -803,8 +806,8 @@ void copy_window(T* window, std::int64_t pitch, std::vector<Stored<T>>* values, 
                                         static_cast<std::size_t>(rows), cudaMemcpyDeviceToHost));
 }
 
-/// Rows so long that element 2^31 lies in row 127, of one matrix after the other: 130 rows. The
-/// library is left out: whether it counts so far is its own affair.
+/// Rows so long that element 2^31 lies in row 127, of one matrix after the other: 130 rows. Without
+/// the library, which need not support such distances.
 TEST(Special, LeadingDimensionsOfMillions) {
   COURSE_NEEDS_GPU(gpu);
   if (sanitized()) GTEST_SKIP() << "too large for a sanitizer";

@@ -1,5 +1,5 @@
-// Chapter 11: every version on every test size and family of inputs, held to its contract; and what
-// is special about C = alpha A B^T + beta C.
+// Chapter 11: every version on every test size and family of inputs, held to its contract. The
+// other files of the chapter test special cases of C = alpha A B^T + beta C.
 #include "chapter_test.hpp"
 #include "contract.hpp"
 

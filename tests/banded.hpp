@@ -13,8 +13,8 @@
 
 namespace course_test {
 
-/// Device memory with a band of NaN before and behind it, longer than what a block reads at a time.
-/// Whoever computes with what is there has NaN in the result.
+/// Device memory between two bands of NaN that are longer than what a block reads at once. A kernel
+/// that computes with a value of a band has NaN in its result.
 class Banded {
  public:
   static constexpr std::size_t band = 1 << 16;  // bytes
@@ -32,7 +32,7 @@ class Banded {
   void* data() const { return static_cast<unsigned char*>(buffer_.data()) + band; }
   std::size_t bytes() const { return held_.size() - 2 * band; }
 
-  /// What is between the bands, after these were found as they were.
+  /// The elements between the bands, after a check that the bands are unchanged.
   template <class T>
   std::vector<T> values() const {
     const std::vector<unsigned char> now = all();
@@ -42,7 +42,7 @@ class Banded {
     if (!values.empty()) std::memcpy(values.data(), &now[band], bytes());
     return values;
   }
-  /// True if all is as it was, bands and what is between them.
+  /// True if all is unchanged: the bands and the elements between them.
   bool untouched() const { return all() == held_; }
 
  private:

@@ -29,7 +29,7 @@
 
 namespace course_test {
 
-/// The GPU, or nullptr where there is none; `why` then says what is missing.
+/// The GPU, or nullptr if there is none; `why` then says what is missing.
 inline const course::Device* find_gpu(std::string* why) {
   static std::string reason;
   static const course::Device* found = [] {
@@ -44,7 +44,7 @@ inline const course::Device* find_gpu(std::string* why) {
   return found;
 }
 
-/// Skips the running test, with the reason, where there is no GPU.
+/// Skips the running test, with the reason, if there is no GPU.
 #define COURSE_NEEDS_GPU(gpu)                                     \
   std::string course_why;                                         \
   const course::Device* gpu = course_test::find_gpu(&course_why); \
@@ -55,7 +55,7 @@ using Inputs = std::vector<course::Input>;
 /// True under compute-sanitizer, which is slow: few and small sizes.
 inline bool sanitized() { return std::getenv("COURSE_SANITIZE") != nullptr; }
 
-/// Skips a test under compute-sanitizer, to which values make no difference.
+/// For tests about values, which make no difference to compute-sanitizer: skips them under it.
 #define COURSE_ABOUT_VALUES() \
   if (course_test::sanitized()) GTEST_SKIP() << "about values: no difference to a sanitizer"
 
@@ -75,7 +75,7 @@ course::Buffer to_device(const std::vector<T>& host) {
   return device;
 }
 
-/// `count` elements of device memory, after all that was launched on any blocking stream.
+/// `count` elements of device memory, after all earlier launches on any blocking stream.
 template <class T>
 std::vector<T> to_host(const void* device, std::int64_t count) {
   std::vector<T> host(static_cast<std::size_t>(count));
@@ -84,10 +84,10 @@ std::vector<T> to_host(const void* device, std::int64_t count) {
   return host;
 }
 
-/// True where every access is checked: few and small sizes there, too.
+/// True if every access is checked: then sizes are few and small.
 inline bool slow(const course::Device& gpu) { return gpu.simulated || sanitized(); }
 
-/// Those of a list that a test can take here: all, or where it is slow those up to `most`.
+/// The sizes of a list that a test can use here: all, or up to `most` if checks are slow.
 inline std::vector<std::int64_t> sizes_here(const course::Device& gpu,
                                             const std::vector<std::int64_t>& list,
                                             std::int64_t most = 5000) {
@@ -99,7 +99,7 @@ inline std::vector<std::int64_t> sizes_here(const course::Device& gpu,
 }
 
 #ifndef SIMT
-/// How many nodes a graph has that captured what launch(stream) puts into the stream.
+/// The number of nodes of a graph that captures the work launch(stream) puts into the stream.
 template <class Launch>
 std::size_t captured_nodes(Launch launch) {
   cudaStream_t stream{};
@@ -119,7 +119,7 @@ std::size_t captured_nodes(Launch launch) {
 /// The size of a problem with one dimension.
 inline course::Size size_n(std::int64_t n) { return {{{"n", n}}}; }
 
-/// Whole numbers from 1 to `most`, never 0: none can be lost without a trace.
+/// Integers from 1 to `most`, never 0, so each lost element changes a sum.
 template <class T>
 std::vector<T> small_numbers(std::int64_t n, std::uint64_t seed, std::uint64_t most = 15) {
   std::vector<T> in(static_cast<std::size_t>(n));
@@ -133,7 +133,7 @@ class Workspace {
  public:
   explicit Workspace(std::size_t bytes) : buffer_(bytes) { poison(); }
   void poison() { buffer_.poison(); }
-  /// Every byte the same, or bytes without a pattern.
+  /// Fills with one byte, or with bytes without a pattern.
   void fill(int byte) { COURSE_CHECK(cudaMemset(buffer_.data(), byte, buffer_.bytes())); }
   void scramble(std::uint64_t seed) {
     std::vector<unsigned char> noise(buffer_.bytes());
@@ -179,10 +179,10 @@ void for_each_version(const course::Study& study, const course::Size& size,
   EXPECT_GT(ran, 0) << "no version of " << study.name << " runs here";
 }
 
-/// CPU backend: takes --order=forward, reverse or random from the end of the command line, starts
-/// the program again with the environment that makes it so, on one thread of the host, and ends it
-/// if the backend then says otherwise. The device is a small one, so that loops over tiles or units
-/// turn more than once at small n.
+/// CPU backend: takes --order=forward, reverse or random from the end of the command line, restarts
+/// the program with the environment for this order, on one host thread, and ends it if the backend
+/// then reports another order. The device is small, so that loops over tiles or units have several
+/// iterations at small n.
 inline void take_order(int* argc, char** argv) {
 #ifdef SIMT
   const std::string option = "--order=";
@@ -208,12 +208,12 @@ inline void take_order(int* argc, char** argv) {
 #endif
 }
 
-/// Large sizes are few where every access is checked.
+/// The bound for large sizes, which are few if every access is checked.
 constexpr std::int64_t small_n = 70000;
-/// Sizes above this are about indices: one seed and two families of inputs will do.
+/// Sizes above this test indices: one seed and two families of inputs are enough.
 constexpr std::int64_t large_n = 1 << 20;
 
-/// What a test size counts as: n, or rows times columns.
+/// The number of elements of a test size: n, or rows times columns.
 inline std::int64_t elements(const course::Size& size) {
   std::int64_t count = 1;
   for (const auto& [name, value] : size.dimensions) {
@@ -222,8 +222,8 @@ inline std::int64_t elements(const course::Size& size) {
   return count;
 }
 
-/// True on the CPU backend in an order of threads other than the first: what depends on sizes and
-/// values was tested in that one.
+/// True on the CPU backend in an order of threads other than the first: tests about sizes and
+/// values run only in the first order.
 inline bool in_another_order() {
 #ifdef SIMT
   return simt::order() != "forward";
@@ -232,7 +232,7 @@ inline bool in_another_order() {
 #endif
 }
 
-/// Of sizes in a test, those that show an order: the largest of up to 100, 1100 and 5000 elements.
+/// The sizes that test an order: the largest of up to 100, 1100 and 5000 elements.
 inline std::vector<course::Size> sizes_for_an_order(const std::vector<course::Size>& all) {
   std::vector<course::Size> few;
   for (const std::int64_t most : {100, 1100, 5000}) {
@@ -247,8 +247,8 @@ inline std::vector<course::Size> sizes_for_an_order(const std::vector<course::Si
 }
 
 /// compute-sanitizer's racecheck follows each access to shared memory: a version of chapter 10 with
-/// all its sizes took longer than 8 minutes. Of long lists it sees 16 sizes, evenly chosen, the
-/// first and the last among them.
+/// all its sizes took longer than 8 minutes. Long lists are reduced to 16 sizes, evenly chosen,
+/// including the first and the last.
 inline std::vector<course::Size> sizes_for_racecheck(const std::vector<course::Size>& all) {
   constexpr std::size_t most = 16;
   if (!course::under_sanitizer("racecheck") || all.size() <= most) return all;
@@ -268,7 +268,7 @@ inline void check_version(const course::Study& study, const course::Version& ver
     if (version.takes && !version.takes(size)) continue;
     if (course::within_limit(version, size) == size) sizes.push_back(size);
   }
-  // Of a library's kernels it is our call that a sanitizer looks at.
+  // In a library's row a sanitizer checks our call, not the library's kernels.
   const bool is_library = quick && version.role == course::Role::peer;
   if (in_another_order() || is_library) sizes = sizes_for_an_order(sizes);
   const bool has_integers = std::count(inputs.begin(), inputs.end(), course::Input::integers) > 0;
@@ -284,7 +284,7 @@ inline void check_version(const course::Study& study, const course::Version& ver
         const bool plain = input == course::Input::random || input == course::Input::integers;
         // values make no difference to a sanitizer
         if ((quick || n > large_n) && (seed != 1 || !plain)) continue;
-        if (gpu->simulated && seed != 1 && n > 1100) continue;  // a second seed is about values
+        if (gpu->simulated && seed != 1 && n > 1100) continue;  // a second seed tests values only
         if (once && (seed != 1 || input != course::Input::random)) continue;
         if (in_another_order() && (seed != 1 || input != exact)) continue;
         SCOPED_TRACE(size.text() + ", " + name_of(input) + ", seed " + std::to_string(seed));
@@ -307,8 +307,8 @@ inline std::set<std::string> words_of(const std::string& text) {
   return words;
 }
 
-/// What is absent of a chapter's rows, a line each. built: the files that are in this build,
-/// listed: all of CMakeLists.txt. A launcher that is declared otherwise than it is defined is
+/// The rows of a chapter that are absent, a line each. built: the files that are in this build,
+/// listed: all of CMakeLists.txt. A launcher whose declaration differs from its definition is
 /// missing from the link, like one whose file did not compile.
 inline std::vector<std::string> absent_rows(const course::Chapter& chapter,
                                             const std::set<std::string>& built,
@@ -338,8 +338,8 @@ inline std::vector<std::string> absent_rows(const course::Chapter& chapter,
 using SkipReason = std::function<std::string(const course::Study&)>;
 
 /// Registers a test for every version of every study that has test sizes: "sequence.01_one_thread"
-/// and so on. Those of studies that have a reason to be skipped are skipped with it. And one that
-/// no row is absent: "rows.AllAreThere".
+/// and so on. Studies with a reason to be skipped are skipped with it. One more test,
+/// "rows.AllAreThere", checks that no row is absent.
 inline void register_chapter(const course::Chapter& chapter, const Inputs& inputs,
                              const SkipReason& skip_reason = {}) {
   class Check : public testing::Test {

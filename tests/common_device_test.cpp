@@ -1,5 +1,5 @@
-// Common/ on a device, a GPU or the CPU backend: inputs and comparison, buffers, the check of a
-// version. Tests whose name has "Expects" provoke errors that compute-sanitizer would report.
+// The tests of common/ on a device, a GPU or the CPU backend: inputs and comparison, buffers, the
+// check of a version. Tests with "Expects" in the name cause errors that compute-sanitizer reports.
 #include "common_device_test.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include "program/run.hpp"
 
 #ifdef SIMT
-/// What a chapter's build generates from its results.
+/// In place of what a chapter's build generates from its results.
 const course::Record& course::recorded() {
   static const Record record = {"NVIDIA X", "2026-01-01", "abc1234", {{"sequence", "v", 0, 4321}}};
   return record;
@@ -78,7 +78,7 @@ TEST(Check, EvaluatesTheCallOnce) {
 TEST(Check, HintsSayWhatToDo) {
   EXPECT_TRUE(has(course::describe(cudaErrorMemoryAllocation), "--size"));
   EXPECT_TRUE(has(course::describe(cudaErrorNoKernelImageForDevice), "architecture"));
-#ifdef SIMT  // its checkers have looked already
+#ifdef SIMT  // its checkers have already reported it
   EXPECT_TRUE(has(course::describe(cudaErrorIllegalAddress), "a line that begins with 'simt:'"));
   EXPECT_FALSE(has(course::describe(cudaErrorLaunchTimeout), "display"));
 #else
@@ -159,7 +159,7 @@ TEST(Table, Times) {
   EXPECT_EQ(course::time_text(2.5), "2.500 s");
 }
 
-/// Every line of a text ends, and fits the terminal.
+/// Every line of a text ends with a newline and fits into the terminal.
 void expect_lines(const std::string& text) {
   ASSERT_FALSE(text.empty());
   EXPECT_EQ(text.back(), '\n') << "no end of line: " << text;
@@ -325,7 +325,7 @@ TEST(MostCounted, NamesTheFirstFinding) {
 
 TEST(Totals, AreJudgedBesideTheSolutions) {
   const course::Totals solution = {1000, 100, 50};
-  course::Model counts;  // as the solution's
+  course::Model counts;  // the same counts as the solution
   counts.global_loads = {200, 500, 200};
   counts.global_stores = {200, 400, 200};
   counts.engine_read = 3200;
@@ -355,7 +355,7 @@ TEST(Totals, AreJudgedBesideTheSolutions) {
   counts.shared_loads.units = 1000;  // no more than sectors
   EXPECT_EQ(judged(), "");
   counts.shared_loads.units = 4000;
-  counts.global_loads.units = 3000;  // 2.3 times what may be, and the others four
+  counts.global_loads.units = 3000;  // 2.3 times the limit, and the others four times
   EXPECT_EQ(judged(), "shared memory takes 4000 wavefronts in all, 100 would do");
   counts.lanes = 8 * 500;
   EXPECT_EQ(judged(),
@@ -365,7 +365,7 @@ TEST(Totals, AreJudgedBesideTheSolutions) {
 
 TEST(MostCounted, AllowsWideAccessesAsManyBytes) {
   course::Model counts;
-  counts.global_loads = {10, 160, 40};  // of 16 bytes, side by side
+  counts.global_loads = {10, 160, 40};  // of 16 bytes, contiguous
   course::MostCounted most;
   most.load_sectors = 4;
   EXPECT_EQ(course::too_many(most, counts, 0), "");
@@ -502,7 +502,7 @@ Mismatch on_host(const std::vector<T>& got, const std::vector<double>& want, Tol
   return course::same_bits(got.data(), want.data(), count);
 }
 
-/// The device must find what the host finds, in every field.
+/// The device must find the same as the host, in every field.
 template <class T>
 void expect_same_finding(const std::vector<T>& got, const std::vector<double>& want) {
   std::vector<Tolerance> tolerances = {{0, 0, true}};
@@ -575,7 +575,7 @@ TYPED_TEST(FloatsOnDevice, CompareKnowsNanInfinityZerosAndDenormals) {
     std::fill(tail.begin() + 69000, tail.end(), odd);
     expect_same_finding(tail, want);
     expect_same_finding(std::vector<TypeParam>(got.size(), odd), want);
-    // wanted as it is: infinity is close to nothing, -0 is close to +0 but has other bits
+    // all are expected values: infinity is close to nothing, -0 is close to +0 but has other bits
     const std::vector<TypeParam> few = {odd, zero, -zero, tiny, -tiny, 1};
     expect_same_finding(few, std::vector<double>(few.begin(), few.end()));
     expect_same_finding(few, {static_cast<double>(odd), -0.0, 0.0, 0, 0, 1});
@@ -697,7 +697,7 @@ TEST(OwnVersions, ReadsWriteNothing) {
   }
 }
 
-/// A kernel more, the same result; and an error of the row itself, with nothing behind it.
+/// One more kernel, the same result; and an error of the row itself, with nothing after it.
 TEST(OwnVersions, ThenReadPutsAReaderBehind) {
   COURSE_NEEDS_GPU(gpu);
   course::Study study;
@@ -742,7 +742,7 @@ void expect_failure(const Version& version, const course::Device& gpu, const std
   EXPECT_FALSE(has(outcome.why, "\n")) << outcome.why;
 }
 
-/// Overwrites 4 bytes behind the copy, in the output or in the input.
+/// Overwrites 4 bytes after the copy, in the output or in the input.
 Spoil overwrite(bool output, std::int64_t element, int byte) {
   return [=](const Problem&, const Arguments& a) {
     char* base = static_cast<char*>(output ? a.outputs[0] : a.inputs[0]);
@@ -777,7 +777,7 @@ TEST(Verify, ExpectsToCatchAnElementThatNobodyWrote) {
   expect_failure(copy_but("01_nothing", checked_n), *gpu, "1003 of 1003 wrong");
 }
 
-/// A copy of which only the first, one of the middle and the last element are compared.
+/// A copy of which only the first, a middle and the last element are compared.
 class SampledCopy : public CopyProblem {
  public:
   using CopyProblem::CopyProblem;
@@ -801,7 +801,7 @@ TEST(Verify, ComparesTheSampleOfAProblem) {
   }
 }
 
-/// A copy of words in two parts, each of which may come in any order.
+/// A copy of words in two segments, each of which may come in any order.
 class UnorderedCopy : public CopyProblem {
  public:
   UnorderedCopy(std::int64_t second, Type type)

@@ -48,8 +48,8 @@ std::vector<T> to_host(const void* data, std::int64_t count) {
 
 inline std::size_t misalignment(const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 256; }
 
-/// What a copy by the driver is, and what is wrong with it: `floats` too few are copied, then
-/// `spoil` does its work.
+/// A copy by the driver with a mistake: `floats` elements too few are copied, then `spoil` does its
+/// work.
 using Spoil = std::function<cudaError_t(const Problem&, const Arguments&)>;
 inline Version copy_but(const std::string& id, std::int64_t floats_too_few, Spoil spoil = {}) {
   Version version;

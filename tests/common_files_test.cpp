@@ -431,7 +431,7 @@ TEST_F(Files, FolderMissing) {
   EXPECT_TRUE(names().empty());
 }
 
-TEST_F(Files, BelowAFile) {  // fails for root, too
+TEST_F(Files, BelowAFile) {  // fails even for root
   course::write_file(path("file"), "old");
   expect_not_written(path("file/a.json"));
   EXPECT_EQ(read(path("file")), "old");
@@ -445,7 +445,7 @@ TEST_F(Files, AFolderIsInTheWay) {
   EXPECT_TRUE(fs::is_directory(folder_ / "a.json"));
 }
 
-/// A device or a pipe is neither replaced by a file nor written into.
+/// A device or a pipe is neither replaced by a file nor written to.
 TEST_F(Files, OnlyRegularFilesAreReplaced) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   for (const std::string& special :
@@ -488,7 +488,7 @@ TEST_F(Files, CheckWritableTellsWhatWriteFileWouldDo) {
   EXPECT_EQ(names(), (Names{"file", "folder"})) << "a temporary file stayed behind";
 }
 
-/// What a full disk does, by a limit on the size of files in a child process.
+/// A full disk, simulated by a limit on the size of files in a child process.
 TEST_F(Files, FullDisk) {
   if (std::getenv("COURSE_SANITIZE")) GTEST_SKIP() << "a sanitizer writes files of its own";
   course::write_file(path("a.json"), "old");

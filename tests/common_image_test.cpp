@@ -1,4 +1,4 @@
-// Pictures: what read_pnm() and write_pnm() take, and what they say of bad files and images.
+// Pictures: what read_pnm() and write_pnm() accept, and their messages for bad files and images.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -144,7 +144,7 @@ TEST_F(Pictures, LinesOfAsciiAreShort) {
   }
 }
 
-// What a file may look like
+// Valid files
 
 TEST_F(Pictures, SpaceAndComments) {
   const Samples two = {1, 2};
@@ -161,7 +161,7 @@ TEST_F(Pictures, SpaceAndComments) {
   }
 }
 
-/// One character ends a binary header: what follows it are samples, whatever they look like.
+/// One character ends a binary header: the bytes after it are samples, whatever they look like.
 TEST_F(Pictures, BinarySamplesBeginAtOnce) {
   EXPECT_EQ(image("P5 2 1 255\n\n#").samples, (Samples{'\n', '#'}));
   EXPECT_EQ(image("P5 2 1 255# comment\n\t ").samples, (Samples{'\t', ' '}));
@@ -244,7 +244,7 @@ TEST_F(Pictures, TooLarge) {
     expect_unread(file(begin + " 255 "),
                   "sample 1 of " + count + ": more than 2^31 - 1 are not read", "make it smaller");
   }
-  expect_bad("P5 2147483647 1 65535 ab",  // takes no memory for what is not there
+  expect_bad("P5 2147483647 1 65535 ab",  // allocates no memory for missing samples
              "sample 2 of 2147483647: the file ends after 2 of 4294967294 bytes");
 }
 
@@ -315,8 +315,8 @@ TEST_F(Pictures, NoImage) {
       "2 2 255");
 }
 
-/// Whatever bytes change, go or come: a whole image, or one line. After a change of the reader,
-/// also build this file with -fsanitize=address,undefined.
+/// Whichever bytes change, vanish or are added: a whole image, or one line. After a change of the
+/// reader, also build this file with -fsanitize=address,undefined.
 TEST_F(Pictures, BytesThatChange) {
   std::vector<std::string> valid;
   for (const int channels : {1, 3}) {

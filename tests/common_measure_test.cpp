@@ -129,7 +129,7 @@ TEST(SetsOfArrays, HoldInputsAndPoison) {
   EXPECT_EQ(wrong_outputs(1), 0);
 }
 
-/// Cold means: between two launches on a set, three times the L2 cache of other data went by.
+/// Cold means: between two launches on a set, three times the L2 cache of other data was accessed.
 TEST(SetsOfArrays, AreColdExactlyIfTheirDataExceedThreeCaches) {
   COURSE_NEEDS_GPU(gpu);
   const std::int64_t sizes[] = {0,       1,       1000,           1 << 14, 1 << 18, 1 << 19,
@@ -179,7 +179,7 @@ Version spin_version() {
   return version;
 }
 
-/// A row and what it refers to.
+/// A row and the objects that it refers to.
 struct Measured {
   Measured(Version v, std::unique_ptr<Problem> p, Bench& bench, std::int64_t l2_bytes)
       : version(std::move(v)),
@@ -215,7 +215,7 @@ TEST(Measure, AKernelOfKnownCyclesTakesItsTime) {
     EXPECT_GE(spin.row.seconds().size(), 10u);
     EXPECT_TRUE(spin.row.by_graph());
 
-    // the kernel's own counters agree with the clock that the engine saw
+    // the kernel's own counters agree with the engine's clock
     const auto passed = to_host<std::int64_t>(spin.row.first_set().outputs[0], 2);
     EXPECT_GE(passed[0], cycles);
     EXPECT_LT(static_cast<double>(passed[0]), 1.02 * static_cast<double>(cycles) + 500);
@@ -242,7 +242,7 @@ TEST(Measure, PlainLaunchesTakeTheSameTimeAsAGraph) {
   EXPECT_NEAR(plain.row.summary().median, seconds, 0.03 * seconds + 2.5e-6);
 }
 
-/// Seconds of a row of one thread that spins, launched ordinarily or programmatically.
+/// Seconds of a row with one spinning thread, launched ordinarily or programmatically.
 double spin_seconds(Bench& bench, std::int64_t cycles, bool programmatic, Behind behind) {
   Version version = spin_version();
   version.behind = behind;
@@ -257,8 +257,8 @@ double spin_seconds(Bench& bench, std::int64_t cycles, bool programmatic, Behind
 }
 
 /// A kernel that may begin before the one in front of it has ended gains from a copy of itself, and
-/// from no ordinary kernel: a table must not show that gain. Behind itself it is there, so that
-/// this test would see it.
+/// not from an ordinary kernel: a table must not show that gain. Launched after itself the kernel
+/// does gain, which shows that this test would detect it.
 TEST(Measure, ATableDoesNotFlatterProgrammaticLaunches) {
   COURSE_NEEDS_GPU(gpu);
   if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
@@ -276,8 +276,8 @@ TEST(Measure, ATableDoesNotFlatterProgrammaticLaunches) {
   }
 }
 
-/// Where launches are queued, the host's work is hidden, however slow; where they come from the
-/// host, it counts.
+/// If launches are queued, the host's work is hidden, however slow it is; if they come from the
+/// host one by one, it counts.
 TEST(Measure, TheHostsWorkCountsWhereNothingIsHidden) {
   COURSE_NEEDS_GPU(gpu);
   if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
@@ -302,7 +302,7 @@ TEST(Measure, TheHostsWorkCountsWhereNothingIsHidden) {
   EXPECT_GT(seconds(true, Behind::host), 29e-6) << "from the host";
 }
 
-/// The empty kernel that is taken off costs the same at any time, whatever graphs there are.
+/// The time of the empty kernel is the same at all times, whatever graphs exist.
 TEST(Measure, GraphsDoNotSlowEachOther) {
   COURSE_NEEDS_GPU(gpu);
   if (sanitized()) GTEST_SKIP() << "a sanitizer changes times";
@@ -395,7 +395,7 @@ TEST(Measure, ReadsTheShapeOfALaunch) {
   ASSERT_TRUE(copy.row.shape().has_value());
   const course::LaunchShape& shape = *copy.row.shape();
   EXPECT_EQ(shape.kernels, 1);
-  // 16 bytes per thread: however the blocks are cut, 2^18 threads
+  // 16 bytes per thread: 2^18 threads, whatever the block size
   EXPECT_EQ(std::int64_t{shape.grid.x} * shape.block.x, 1 << 18);
   EXPECT_EQ(shape.grid.y * shape.grid.z * shape.block.y * shape.block.z, 1u);
   EXPECT_GT(shape.registers, 0);

@@ -1,5 +1,5 @@
-// A chapter's program on a device, from its command line to its result file. Tests whose name has
-// "Expects" provoke errors that compute-sanitizer would report.
+// A chapter's program on a device, from its command line to its result file. Tests with "Expects"
+// in the name cause errors that compute-sanitizer would report.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@
 
 namespace {
 
-/// How often launchers were called.
+/// How many times launchers were called.
 int launches = 0;
 
-/// A copy that is right and one whose last float nobody writes, at n = 2^16.
+/// A right copy, and one that leaves its last float unwritten, at n = 2^16.
 Chapter tiny() {
   const auto counted = [](const Problem&, const Arguments&) {
     ++launches;
@@ -76,7 +76,7 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The part of a result file that is about one version, with single spaces between tokens.
+/// The section of a result file about one version, with single spaces between tokens.
 std::string row_of(const std::string& json, const std::string& version) {
   const auto first = json.find("\"version\": \"" + version + "\"");
   if (first == std::string::npos) return "";
@@ -334,7 +334,7 @@ TEST(Program, OtherSeedsAreOtherInputs) {
   std::exit(course::run(4, argv, chapter));
 }
 
-/// In a process of its own: what an interrupt leaves behind stays there.
+/// In a process of its own, because an interrupt cannot be undone.
 TEST(ProgramDeathTest, AnInterruptSavesWhatIsThere) {
   COURSE_NEEDS_GPU(gpu);
   if (sanitized()) GTEST_SKIP() << "starts a second process";

@@ -1,4 +1,4 @@
-// Rows made of launchers (common/rows.hpp), and what the shared tests say of rows that are absent.
+// Rows made of launchers (common/rows.hpp), and how the shared tests report absent rows.
 #include <gtest/gtest.h>
 
 #include "chapter/rows.hpp"
@@ -8,7 +8,7 @@ using course::Chapter;
 using course::row;
 using course::Study;
 
-/// Defined below for std::int64_t; declared for int as well, which nobody defines.
+/// Defined below for std::int64_t; declared for int as well, without a definition.
 using Launcher = cudaError_t(const float* in, float* out, std::int64_t n, cudaStream_t stream);
 using Narrow = cudaError_t(const float* in, float* out, int n, cudaStream_t stream);
 namespace there {

@@ -262,7 +262,7 @@ TYPED_TEST(Comparators, NanUpToTheEndIsATailThatNobodyWrote) {
     EXPECT_TRUE(has(line(found, want), "8 of 1000")) << line(found, want);
     EXPECT_TRUE(has(line(found, want), "tail")) << line(found, want);
   }
-  got[996] = static_cast<TypeParam>(want[996]);  // a hole in it: not the tail of a loop
+  got[996] = static_cast<TypeParam>(want[996]);  // a gap in the errors: not the tail of a loop
   EXPECT_FALSE(has(line(same_bits(got, want), want), "tail"));
 }
 
@@ -380,7 +380,7 @@ TYPED_TEST(Inputs, AreAPureFunctionOfTheIndex) {
   for (const Input input : families) {
     for (const std::int64_t i : {std::int64_t{0}, std::int64_t{12345}, std::int64_t{1} << 33}) {
       const TypeParam first = course::value<TypeParam>(input, 7, i);
-      course::value<TypeParam>(input, 8, i + 1);  // no state that another call could move
+      course::value<TypeParam>(input, 8, i + 1);  // no state that another call could change
       EXPECT_EQ(course::value<TypeParam>(input, 7, i), first) << name_of(input);
     }
   }
@@ -465,7 +465,7 @@ TEST(InputValues, SumsOfIntegersAreExactInAnyOrder) {
     exact += static_cast<std::int64_t>(x);
     forward += x;
     backward += course::value<float>(Input::integers, 1, n - 1 - i);
-    strided += course::value<float>(Input::integers, 1, i * 4099 % n);  // odd: visits each once
+    strided += course::value<float>(Input::integers, 1, i * 4099 % n);  // odd: visits each i once
   }
   for (std::size_t half = n / 2; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) tree[i] += tree[i + half];

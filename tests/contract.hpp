@@ -1,8 +1,8 @@
 #pragma once
 /// \file
-/// What every launcher of every chapter is held to, whatever it computes: sizes that it refuses,
-/// arrays that begin anywhere, a workspace that holds anything, two streams at once, capture,
-/// another GPU. One GoogleTest per study: "contract.sequence".
+/// The contract of every launcher of every chapter: sizes that it refuses, arrays that begin
+/// anywhere, a workspace with any contents, two streams at once, capture, another GPU. One
+/// GoogleTest per study: "contract.sequence".
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ class Contract {
 #endif
   }
 
-  /// Runs on a GPU that was not current before, and on the first one again.
+  /// Runs on a GPU that was not current before, and again on the first one.
   void runs_on(const course::Device& other) {
     for (const course::Device* device : {&gpu_, &other, &gpu_, &other}) {
       COURSE_CHECK(cudaSetDevice(device->index));
@@ -81,8 +81,8 @@ class Contract {
   }
 
  private:
-  /// One launch into poisoned outputs. "" if they are right, "refused" if the launcher answered
-  /// cudaErrorInvalidValue and left them alone, otherwise what is wrong.
+  /// One launch into poisoned outputs. "" if they are right, "refused" if the launcher returned
+  /// cudaErrorInvalidValue and left them unchanged, otherwise what is wrong.
   std::string launch(const course::Problem& problem, course::DeviceArrays& arrays,
                      const course::Arguments& arguments) const {
     arrays.poison_outputs();
@@ -110,14 +110,14 @@ class Contract {
     return true;
   }
 
-  /// Negative sizes, those just above what the row says, and those that no memory holds.
+  /// Negative sizes, sizes just above the row's limit, and sizes that no memory holds.
   void refuses_sizes() const {
     const course::Buffer dummy(1024);
     course::Arguments arguments;
     arguments.inputs.assign(8, dummy.data());
     arguments.outputs.assign(8, dummy.data());
     arguments.workspace = dummy.data();
-    arguments.workspace_bytes = SIZE_MAX;  // a size is refused for itself
+    arguments.workspace_bytes = SIZE_MAX;  // only the size can be the reason
     const auto expect_refused = [&](const course::Size& size) {
       const auto problem = problem_of(study_, version_, size);
       EXPECT_EQ(version_.launch(*problem, arguments), cudaErrorInvalidValue) << size.text();
@@ -148,7 +148,7 @@ class Contract {
     }
   }
 
-  /// Size 0 is a valid call, without any arrays but those that get a result.
+  /// Size 0 is a valid call, without any arrays except those that get a result.
   void takes_nothing() const {
     course::Size size = size_;
     for (auto& [name, value] : size.dimensions) {
@@ -243,12 +243,12 @@ class Contract {
   }
 
 #ifndef SIMT
-  /// A launcher neither allocates nor synchronises: it can be captured, and replayed.
+  /// A launcher neither allocates nor synchronizes, so it can be captured and replayed.
   void can_be_captured() const {
     cudaStream_t stream{};
     COURSE_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     course::DeviceArrays arrays(version_, *problem_, stream);
-    const course::References references(*problem_, stream);  // ready: it compares at once
+    const course::References references(*problem_, stream);  // not in the capture: it waits
     cudaGraph_t graph{};
     cudaGraphExec_t replay{};
     COURSE_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -317,8 +317,8 @@ inline std::string contracts_are_known() {
   return "";
 }
 
-/// Registers "contract.STUDY", and "second_gpu.STUDY" for a GPU that is not current at first. Those
-/// of studies that have a reason to be skipped are skipped with it.
+/// Registers "contract.STUDY", and "second_gpu.STUDY" for a GPU that is not current at first.
+/// Studies with a reason to be skipped are skipped with it.
 inline void register_contracts(const course::Chapter& chapter, const SkipReason& skip_reason = {}) {
   class Checks : public testing::Test {
    public:

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Catching what common/ throws.
+/// Catches the errors that common/ throws.
 
 #include "chapter/error.hpp"
 

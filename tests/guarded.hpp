@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// An array of results for tests, with bytes around it that nobody may write.
+/// An array of results for tests, between guard bytes that no kernel may write.
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@
 
 namespace course_test {
 
-/// n elements on the device between bytes that nobody may write, `shift` elements behind a boundary
-/// of 256 bytes. Each byte of the elements is `fresh` at first: 0xFF is NaN or the largest number;
-/// a test of results that may be so chooses another.
+/// n elements on the device between guard bytes that no kernel may write, `shift` elements past a
+/// boundary of 256 bytes. Each byte of the elements is `fresh` at first: 0xFF is NaN or the largest
+/// number; a test with such results chooses another value.
 template <class T>
 class Guarded {
  public:
@@ -27,14 +27,14 @@ class Guarded {
         buffer_(static_cast<std::size_t>(n + first_ + guard) * sizeof(T)) {
     reset();
   }
-  /// As in the beginning.
+  /// Restores the first contents.
   void reset() {
     COURSE_CHECK(cudaMemset(buffer_.data(), 0xA5, buffer_.bytes()));
     if (n_ > 0) COURSE_CHECK(cudaMemset(data(), fresh_, static_cast<std::size_t>(n_) * sizeof(T)));
   }
   T* data() const { return static_cast<T*>(buffer_.data()) + first_; }
-  /// The first `count` elements, after the guards were found untouched and the others as reset()
-  /// left them.
+  /// The first `count` elements, after a check that the guards and all other elements are unchanged
+  /// since reset().
   std::vector<T> values(std::int64_t count) const {
     const auto all = to_host<T>(buffer_.data(), n_ + first_ + guard);
     T around, fresh;

@@ -36,9 +36,10 @@ struct Arguments {
 };
 
 enum class Role { version, peer, limit, exercise };
+/// "version", "peer", "limit" or "exercise": as in result files.
 const char* name_of(Role role);
 
-/// A launcher that takes any n whose arrays fit into memory.
+/// For Needs::slow_above: a launcher that takes any n whose arrays fit into memory.
 constexpr std::int64_t any_n = INT64_MAX;
 
 /// What a version needs beyond any CUDA GPU, and what its launcher refuses. tests/contract.hpp
@@ -57,19 +58,20 @@ struct Needs {
   std::int64_t most() const { return std::min(max_n == 0 ? any_n : max_n, slow_above); }
 };
 
-/// What each measured launch comes behind.
+/// What each measured launch follows.
 enum class Behind {
-  /// An empty kernel, ordinarily launched, whose own time is taken off: equal terms. A launch that
-  /// may begin before the kernel in front of it has ended gains nothing from a copy of itself.
+  /// An empty kernel, launched ordinarily; its own time is taken off, so all rows have equal terms.
+  /// A launch that may begin before the kernel in front of it has ended gains nothing from a copy
+  /// of itself.
   empty,
-  itself,  ///< the launch before: what a program gains that makes the same call again and again
-  host     ///< the launch before, called in a plain loop with nothing hidden: the CPU counts, too
+  itself,  ///< the launch before: what a program gains that repeats the same call
+  host     ///< the launch before, in a plain loop: the time of the CPU counts as well
 };
 const char* name_of(Behind behind);
 
 using MakeProblem = std::function<std::unique_ptr<Problem>(const Size&, std::uint64_t seed, Input)>;
 
-/// Makes problems of class P. `more`: what its constructor takes beside size, seed and input.
+/// Makes problems of class P. `more`: what its constructor takes besides size, seed and input.
 template <class P, class... More>
 MakeProblem make_problem(More... more) {
   return [more...](const Size& size, std::uint64_t seed, Input input) {
@@ -81,32 +83,32 @@ MakeProblem make_problem(More... more) {
 struct Version {
   std::string id;     ///< file name without suffix; names the row in tables, tests, JSON and --only
   std::string title;  ///< a few words
-  /// Calls the launcher. Empty if it was not built.
+  /// Calls the launcher; empty if the version was not built.
   std::function<cudaError_t(const Problem&, const Arguments&)> launch = {};
   Role role = Role::version;
   Needs needs = {};
   /// Scratch memory that the launcher asks for; empty: none.
   std::function<std::size_t(const Problem&)> workspace_bytes = {};
-  /// Sizes that this version has no meaning for are left out; empty: takes all.
+  /// Tells which sizes have a meaning for this version; empty: all.
   std::function<bool(const Size&)> takes = {};
-  /// A problem of its own for a peer or limit that does something else with the same traffic;
+  /// For a peer or limit that does something else with the same traffic: a problem of its own;
   /// empty: the study's.
   MakeProblem make = {};
   Behind behind = Behind::empty;
-  /// Measures one sample its own way: gets a function that launches once, returns seconds. For what
-  /// is more than launches on one stream (several streams, GPUs, work of the host), and for showing
-  /// how not to measure (docs/how_we_measure.md); empty: the engine measures.
+  /// Measures one sample its own way: gets a function that launches once, returns seconds. For
+  /// measurements of more than launches on one stream (several streams, GPUs, work of the host),
+  /// and for showing how not to measure (docs/how_we_measure.md); empty: the engine measures.
   std::function<double(const std::function<void()>& launch, cudaStream_t stream)> timer = {};
 
-  /// What a finished launch says of itself beside its result, read from its workspace: a line below
+  /// What a finished launch reports about itself in its workspace, besides its result: a line below
   /// the row; "": nothing.
   std::function<std::string(const Arguments&)> remark = {};
 
-  /// The file that it is written in, relative to the chapter and without suffix; empty: its id.
+  /// The version's source file, relative to the chapter and without suffix; empty: its id.
   std::string file = {};
   std::string declared = {};  ///< the type of the launcher that a row of rows.hpp was made of
 
-  // The same version with one thing said about it, for lists of rows.
+  // Each returns a copy of the version with one property changed, for lists of rows.
   Version solving(MakeProblem own) const {
     return with([&](Version& v) { v.make = std::move(own); });
   }
@@ -136,7 +138,7 @@ struct Version {
   Version slow_above(std::int64_t n) const {
     return with([&](Version& v) { v.needs.slow_above = n; });
   }
-  /// A row of its own, measured behind something else: "plain_80_limit".
+  /// A row of its own that is measured after another kind of launch: "plain_80_limit".
   Version behind_other(const std::string& prefix, Behind other) const {
     return with([&](Version& v) {
       v.file = v.source();
@@ -172,12 +174,12 @@ struct Anchors {
   double clock_mhz = 0;       ///< the highest SM clock, from the driver; 0 if it does not tell
   double read_gbs = 0;        ///< read-only kernel
   double copy_gbs = 0;        ///< fastest device-to-device copy: bytes read plus bytes written
-  std::string copy_by;        ///< which one was it
+  std::string copy_by;        ///< which copy that was
   double empty_kernel_s = 0;  ///< one of many empty kernels in a replayed graph
 };
 
-/// Time for a problem's least traffic if reads run at the read-only rate and writes at the rate
-/// that the copy leaves them; in GB/s. The limit of every chapter that moves bytes.
+/// Time for a problem's least traffic if reads run at the rate of the read-only kernel and writes
+/// at the rate that follows from the copy; in GB/s. The limit of every chapter that moves bytes.
 Limit memory_limit(const Anchors& anchors, const Problem& problem);
 
 struct Study {
@@ -194,11 +196,11 @@ struct Study {
   std::string axis = {};  ///< the dimension that the plot has on x; empty: bars
   std::string axis_label = {};
   bool log_axis = true;
-  /// A launch longer than this is measured at a smaller size. 0: what the engine takes for long.
+  /// A launch longer than this is measured at a smaller size. 0: the engine's bound.
   double slow_launch_s = 0;
   /// Least length of a sample. 0: the engine's, some milliseconds, in which a row keeps the clock
-  /// of the rows around it. Where power decides, a row has the clock of its own after some tenths
-  /// of a second. Only of rows that are a graph and whose data exceed the cache.
+  /// of the rows around it. Where power decides, a row reaches a clock of its own only after some
+  /// tenths of a second. Only for rows that are a graph and whose data exceed the cache.
   double sample_s = 0;
   std::function<Limit(const Anchors&, const Problem&)> limit = memory_limit;
 };

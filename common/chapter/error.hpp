@@ -16,8 +16,8 @@ struct Error : std::runtime_error {
   int exit_code;
 };
 
-/// Runs the body of a program: what it returns, or the exit code of the error that ended it, with
-/// one line on stderr behind everything that was printed before.
+/// Runs the body of a program. \returns what the body returns, or the exit code of the error that
+/// ended it; then one line on stderr follows everything that was printed before.
 template <class Body>
 int run_reporting_errors(const std::string& program, Body body) {
   const auto say = [&](const std::string& line) {

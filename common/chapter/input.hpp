@@ -38,7 +38,7 @@ COURSE_HOST_DEVICE inline float near_normal(std::uint64_t bits) {
   return static_cast<float>((sum - 2 * 0xFFFF) * (1 / 37837.2));
 }
 
-/// The upper half of a float, rounded to nearest even, as in __nv_bfloat16: for host code, too.
+/// The upper half of a float, rounded to nearest even, as in __nv_bfloat16, but also for host code.
 struct bf16 {
   std::uint16_t bits;
 
@@ -64,7 +64,7 @@ COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i) {
   constexpr bool is_integer = static_cast<T>(0.5) == static_cast<T>(0);
   switch (input) {
     case Input::integers:
-      // As often below zero as above, so that sums of very many of them stay small, too.
+      // As often below zero as above, so that sums of very many of them stay small as well.
       return static_cast<T>(static_cast<int>(bits >> 40) % 15 + (is_integer ? 0 : -7));
     case Input::equal:
       return static_cast<T>(1);
@@ -86,20 +86,20 @@ COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i) {
   return is_integer ? static_cast<T>(bits >> 33) : static_cast<T>(uniform(bits));
 }
 
-/// The nearest number that a bf16 is.
+/// Rounded to the nearest bf16.
 template <>
 COURSE_HOST_DEVICE inline bf16 value<bf16>(Input input, std::uint64_t seed, std::int64_t i) {
   return bf16(value<float>(input, seed, i));
 }
 
-/// The same, but near-normal where Input::random is meant.
+/// The same, but near-normal for Input::random.
 template <class T>
 COURSE_HOST_DEVICE T normal_value(Input input, std::uint64_t seed, std::int64_t i) {
   if (input != Input::random) return value<T>(input, seed, i);
   return static_cast<T>(near_normal(mix(seed, static_cast<std::uint64_t>(i))));
 }
 
-/// value(), but element k - 1, 2k - 1, ... is without its sign, for k = magnitude_every > 0.
+/// value(), but element k - 1, 2k - 1, ... loses its sign, for k = magnitude_every > 0.
 template <class T>
 COURSE_HOST_DEVICE T value(Input input, std::uint64_t seed, std::int64_t i,
                            std::int64_t magnitude_every) {

@@ -8,15 +8,15 @@
 ///
 ///     COURSE_LAUNCHERS(Transpose, (transpose), shared_tile, padded, swizzled);
 ///
-/// Any of them may be missing from the link, so that a file that does not compile stops only its
-/// own row. (A test of every chapter, rows.AllAreThere, names those that are missing because they
-/// are declared otherwise than defined.)
+/// Any of them may be missing from the link, so a file that does not compile stops only its own
+/// row. (A test of every chapter, rows.AllAreThere, names launchers that are missing because their
+/// declaration differs from their definition.)
 #define COURSE_LAUNCHERS(type, names, ...)                   \
   COURSE_EACH(COURSE_DECLARE_IN, (type, names), __VA_ARGS__) \
   static_assert(true, "for the semicolon")
 
-/// The same for launchers that a version has for several types of elements: `type` is a template.
-/// Declared for all that an array can hold; those that no row calls need not exist.
+/// The same for launchers that a version has for several element types: `type` is a template.
+/// Declared for every type that an array can hold; those that no row calls need not exist.
 #define COURSE_TYPED_LAUNCHERS(type, names, ...)                 \
   COURSE_EACH(COURSE_DECLARE_ALL_IN, (type, names), __VA_ARGS__) \
   static_assert(true, "for the semicolon")

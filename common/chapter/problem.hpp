@@ -27,11 +27,13 @@ struct Size {
 std::string size_text(std::int64_t value);
 
 enum class Type { f32, f64, i32, u32, i64, u8, u16, bf16 };
+/// Bytes of one element.
 std::size_t bytes_of(Type type);
+/// "f32", "u32", ...: as in result files.
 const char* name_of(Type type);
 
 /// The families of inputs. `integers` are so small that float sums of them are exact in any order.
-/// `zeros` are for showing what they hide, never for testing or timing.
+/// `zeros` show which mistakes a test with them hides; never test or time with them.
 enum class Input {
   random,
   integers,
@@ -43,6 +45,7 @@ enum class Input {
   large,
   zeros
 };
+/// "random", "integers", ...: as in result files.
 const char* name_of(Input input);
 
 /// One array of a problem. Inputs are filled by value(input, seed, i, magnitude_every) of
@@ -52,8 +55,7 @@ struct Array {
   std::int64_t count = 0;
   Type type = Type::f32;
   std::uint64_t seed = 0;
-  std::int64_t offset_bytes =
-      0;  ///< distance from a 256-byte boundary, for studies of misalignment
+  std::int64_t offset_bytes = 0;  ///< bytes past a 256-byte boundary, for studies of misalignment
   std::int64_t magnitude_every = 0;  ///< k > 0: element k - 1, 2k - 1, ... without its sign
   /// Writes all elements to host memory: for inputs that depend on more than the index.
   std::function<void(void* host)> values = {};
@@ -91,8 +93,8 @@ class Problem {
   virtual double flops() const { return 0; }
   /// The k-th number that launchers are given besides sizes and arrays, such as alpha and beta.
   virtual double scalar(int k) const;
-  /// What launchers are given that take an object of a class, such as a filter in host memory: a
-  /// pointer to one. It lives as long as the problem.
+  /// For launchers that take an object of a class, such as a filter in host memory: a pointer to
+  /// that object. It lives as long as the problem.
   virtual const void* object() const { return nullptr; }
 
   /// What the rate of a row counts: `amount` per launch, shown divided by `scale` and per second.
@@ -110,10 +112,10 @@ class Problem {
     return {};
   }
 
-  /// Where the parts of an output begin whose elements may come in any order, first to last: each
-  /// reaches up to the next one, or to the end. They are sorted before they are compared, and the
-  /// reference has each part in ascending order. Only for outputs of Type::u32 that are compared as
-  /// a whole. Empty: each element has its place.
+  /// For an output with segments whose elements may come in any order: where each segment begins,
+  /// first to last. A segment reaches up to the next one, or to the end. It is sorted before it is
+  /// compared, and the reference has it in ascending order. Only for outputs of Type::u32 that are
+  /// compared as a whole. Empty: each element has its place.
   virtual std::vector<std::int64_t> any_order(int output) const {
     (void)output;
     return {};
@@ -130,12 +132,12 @@ class Problem {
   Input input_;
 };
 
-/// Calls body(first, last) on parts of [0, n), one thread of the host a part. A part has at least
-/// `least` indices: by default as many as a thread is worth if each is a matter of nanoseconds.
+/// Calls body(first, last) on ranges that cover [0, n), one host thread per range. A range has at
+/// least `least` indices; the default is worth a thread if an index takes some nanoseconds.
 template <class Body>
 void parallel_for(std::int64_t n, Body body, std::int64_t least = 1 << 16);
 
-/// Adds up what body(first, last) returns for parts of [0, n), one thread of the host a part.
+/// Adds up what body(first, last) returns for ranges that cover [0, n), one host thread per range.
 template <class Total, class Body>
 Total total_of(std::int64_t n, Body body);
 

@@ -15,9 +15,9 @@
 namespace course {
 
 /// Where the parameters of a launcher come from, in their order: const pointers are the problem's
-/// inputs, other pointers its outputs; whole numbers are the dimensions of its size (or those that
-/// `named` names, in that order), and floating-point numbers its scalars; void* and std::size_t&
-/// are the workspace; a reference to a class is the problem's object.
+/// inputs, other pointers its outputs. Integers are the dimensions of its size (or those that
+/// `named` lists, in its order), and floating-point numbers its scalars. void* and std::size_t& are
+/// the workspace; a reference to a class is the problem's object.
 struct Given {
   const Problem& problem;
   const Arguments& arguments;
@@ -51,7 +51,7 @@ struct Given {
   }
 };
 
-/// How a type is written.
+/// The name of a type as source code has it.
 template <class T>
 std::string type_text() {
   const std::string text = __PRETTY_FUNCTION__;  // "... [with T = int; std::string = ...]"
@@ -59,8 +59,8 @@ std::string type_text() {
   return text.substr(from, text.find_first_of(";]", from) - from);
 }
 
-/// A row that calls `launcher`; one that cannot run if it was not linked. `named`: the dimensions
-/// that the launcher takes, in its order, where they are not those of the size in theirs.
+/// A row that calls `launcher`; one that cannot run if the launcher was not linked. `named`: the
+/// dimensions that the launcher takes, in its order, where the order of the size does not fit.
 template <class... A>
 Version row(const char* id, const char* title, cudaError_t (*launcher)(A...),
             const std::vector<std::string>& named = {}) {
@@ -79,7 +79,7 @@ Version row(const char* id, const char* title, cudaError_t (*launcher)(A...),
   if constexpr ((std::is_same_v<A, std::size_t&> || ...)) {
     version.workspace_bytes = [call](const Problem& p) {
       std::size_t bytes = 0;
-      const std::vector<void*> none(8, nullptr);  // a question takes no pointers
+      const std::vector<void*> none(8, nullptr);  // a query of the workspace takes no pointers
       call(p, {none, none}, nullptr, bytes);
       return bytes;
     };
@@ -87,7 +87,7 @@ Version row(const char* id, const char* title, cudaError_t (*launcher)(A...),
   return version;
 }
 
-/// Those whose numbers or names `only` gives, as on the command line: "05,08-10,90".
+/// The rows whose numbers or names `only` gives, as on the command line: "05,08-10,90".
 inline std::vector<Version> chosen(const std::vector<Version>& all, const std::string& only) {
   const std::vector<std::string> selection = parse_selection(only);
   std::vector<Version> some;
@@ -97,8 +97,8 @@ inline std::vector<Version> chosen(const std::vector<Version>& all, const std::s
   return some;
 }
 
-/// The same rows as they are measured in three ways: behind an empty kernel, behind themselves
-/// ("itself_80_limit"), and from the host with nothing hidden ("plain_80_limit").
+/// Each row measured in three ways: after an empty kernel, after itself ("itself_80_limit"), and
+/// from the host with nothing hidden ("plain_80_limit").
 inline std::vector<Version> in_three_ways(const std::vector<Version>& rows) {
   std::vector<Version> all = rows;
   for (const Version& row : rows) all.push_back(row.behind_other("itself_", Behind::itself));
@@ -106,6 +106,7 @@ inline std::vector<Version> in_three_ways(const std::vector<Version>& rows) {
   return all;
 }
 
+/// Sizes of one dimension, "n".
 inline std::vector<Size> sizes_of_n(const std::vector<std::int64_t>& list) {
   std::vector<Size> sizes;
   for (const std::int64_t n : list) sizes.push_back(Size{{{"n", n}}});
@@ -130,12 +131,14 @@ inline Study at_sizes(Study study, const char* name, const char* title, const st
 /// The largest n of a launcher whose blocks take `each` elements: a grid has less than 2^31 blocks.
 constexpr std::int64_t grid_of(std::int64_t each) { return INT32_MAX * each; }
 
+/// first, first + 1, ..., last.
 inline std::vector<int> from_to(int first, int last) {
   std::vector<int> exponents;
   for (int k = first; k <= last; ++k) exponents.push_back(k);
   return exponents;
 }
 
+/// Sizes n = 2^k, for each exponent k.
 inline std::vector<Size> powers_of_two(const std::vector<int>& exponents) {
   std::vector<Size> sizes;
   for (const int k : exponents) sizes.push_back(Size{{{"n", std::int64_t{1} << k}}});

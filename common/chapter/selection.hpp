@@ -18,6 +18,7 @@ bool selects(const std::vector<std::string>& selection, const std::string& id);
 /// The parts of a text between separators, empty ones included.
 std::vector<std::string> split(const std::string& text, char separator);
 
+/// True if the text is not empty and has only digits.
 bool all_digits(const std::string& text);
 
 /// Bad usage. \throws Error with exit code 2.

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// At which size does a row run? All that decides it: the study, the command line, what the version
+/// The size at which a row runs. It follows from the study, the command line, what the version
 /// takes, what fits into memory, and what would take too long.
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace course {
 /// cpu_sizes, or the measured ones made smaller().
 std::vector<Size> own_sizes(const Study& study);
 
-/// The study's sizes, with those asked for on the command line over their leading dimensions.
+/// The study's sizes; sizes from the command line replace their leading dimensions.
 /// \throws Error for a --size of too many dimensions.
 std::vector<Size> sizes_of(const Study& study,
                            const std::vector<std::vector<std::int64_t>>& asked_for);
@@ -29,12 +29,12 @@ Size within_limit(const Version& version, Size size);
 /// the largest n that the version can take.
 Size size_for(const Study& study, const Version& version, const Size& asked);
 
-/// The asked size or, where it does not fit, the first that does of those with a first dimension of
-/// a half, a quarter, ... as large.
+/// The asked size if it fits; otherwise the first that fits of the sizes whose first dimension is a
+/// half, a quarter, ... as large.
 Size fitting(const Size& asked, const std::function<bool(const Size&)>& fits);
 
-/// What fast_enough() asks about a version: at a size, the bytes and the work of its problem, the
-/// seconds of one launch, and whether the size has a meaning for it.
+/// What fast_enough() needs to know about a version: at a size, the bytes and the work of its
+/// problem, the seconds of one launch, and whether the size has a meaning for it.
 struct Pace {
   std::function<double(const Size&)> bytes, work, seconds;
   std::function<bool(const Size&)> takes;
@@ -42,7 +42,7 @@ struct Pace {
 
 /// The asked size, unless one launch would take more than `slow` seconds: then the largest of its
 /// smaller() ones that does not. Climbs from a small size, because the time of a small launch says
-/// little about a large one. `at_asked`: the seconds that it expects there; 0: not more than slow.
+/// little about a large one. `at_asked`: the seconds expected at the asked size; 0: at most slow.
 Size fast_enough(const Size& asked, double slow, const Pace& pace, double* at_asked);
 
 }  // namespace course

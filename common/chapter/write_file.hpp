@@ -18,12 +18,13 @@ namespace whole_file {
 /// What to do where a file cannot be written.
 constexpr const char* elsewhere = "name a file in a folder that exists and has room";
 
+/// The name of the temporary file of this process, in the folder of `path`.
 inline std::string temporary_name(const std::string& path) {
   return path + ".part" + std::to_string(getpid());
 }
 
-/// The file that a write to `path` replaces: behind a link, what it points to.
-/// \throws Error if something is there that is no regular file: a rename would take its place.
+/// The file that a write to `path` replaces; of a link, its target. \throws Error for anything but
+/// a regular file, because a rename would replace it.
 inline std::string replaceable(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code none;
@@ -58,10 +59,10 @@ inline void check_writable(const std::string& path) {
   std::remove(temporary.c_str());
 }
 
-/// Writes a file so that a reader sees the old contents or the new, never a part: to a temporary
-/// file beside it, then renamed; of a link, the file that it points to. \throws Error with exit
-/// code 4 and one line that ends with the advice; an existing file is left as it was, and so is
-/// what is no regular file.
+/// Writes a file so that a reader sees the old contents or the new, never a mixture: to a temporary
+/// file in the same folder, then renamed. Of a link, its target is written. \throws Error with exit
+/// code 4 and one line that ends with the advice. After an error an existing file is as it was;
+/// what is no regular file is never replaced.
 inline void write_file(const std::string& path, const std::string& contents,
                        const std::string& advice = whole_file::elsewhere) {
   const std::string target = whole_file::replaceable(path);

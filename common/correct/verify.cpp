@@ -18,7 +18,7 @@ namespace course {
 void fill_input(const Array& array, Input input, void* data, cudaStream_t stream) {
   if (!array.values) return fill(array, input, data, stream);
   if (array.count == 0) return;
-  // new, not a vector: nobody needs gigabytes of zeros first
+  // new, not a vector, which would first write gigabytes of zeros
   const auto bytes = static_cast<std::size_t>(array.bytes());
   const std::unique_ptr<std::max_align_t[]> host(
       new std::max_align_t[bytes / sizeof(std::max_align_t) + 1]);
@@ -35,7 +35,7 @@ bool unchanged(const Array& array, Input input, const Buffer& buffer, cudaStream
   if (bytes == 0) return true;
   Buffer again(bytes);
   fill_input(array, input, again.data(), stream);
-  // new, not a vector: nobody needs gigabytes of zeros first
+  // new, not a vector, which would first write gigabytes of zeros
   const std::unique_ptr<char[]> now(new char[bytes]), before(new char[bytes]);
   COURSE_CHECK(cudaMemcpyAsync(now.get(), buffer.data(), bytes, cudaMemcpyDeviceToHost, stream));
   COURSE_CHECK(cudaMemcpyAsync(before.get(), again.data(), bytes, cudaMemcpyDeviceToHost, stream));
@@ -54,7 +54,7 @@ Buffer on_device(const T* host, std::size_t count, cudaStream_t stream) {
   return device;
 }
 
-/// A copy of an output in which each part that may come in any order is sorted.
+/// A copy of an output with each segment sorted whose elements may come in any order.
 Buffer sorted_parts(const Array& array, const void* device, const std::vector<std::int64_t>& begins,
                     cudaStream_t stream) {
   std::vector<std::uint32_t> words(static_cast<std::size_t>(array.count));
@@ -88,7 +88,7 @@ References::References(const Problem& problem, cudaStream_t stream) : outputs_(p
       throw Error(outputs_[k].name + ": only u32 outputs without a sample may be in any order");
     counts_.push_back(sample.empty() ? outputs_[k].count
                                      : static_cast<std::int64_t>(sample.size()));
-    // new, not a vector: nobody needs gigabytes of zeros first
+    // new, not a vector, which would first write gigabytes of zeros
     const auto count = static_cast<std::size_t>(counts_.back());
     const std::unique_ptr<double[]> values(new double[count]);
     problem.expected(output, values.get());

@@ -12,11 +12,11 @@
 
 namespace course {
 
-/// Fills an input of a problem on the device: by its `values`, if it has any (then it waits for the
-/// copy), otherwise by fill() of kernels/device_ops.hpp.
+/// Fills an input of a problem on the device: by its `values`, if it has any (then the call waits
+/// for the copy), otherwise by fill() of kernels/device_ops.hpp.
 void fill_input(const Array& array, Input input, void* data, cudaStream_t stream);
 
-/// The expected outputs of a problem, or of the sample that it names, on the device.
+/// The expected outputs of a problem, or of the sample that it chooses, on the device.
 class References {
  public:
   References(const Problem& problem, cudaStream_t stream);
@@ -39,7 +39,7 @@ class DeviceArrays {
   DeviceArrays(const Version& version, const Problem& problem, cudaStream_t stream);
   const Arguments& arguments() const { return arguments_; }
   void poison_outputs();
-  /// Empty, or the name of the first input that does not hold any more what it held at first.
+  /// Empty, or the name of the first input whose contents have changed.
   std::string changed_input() const;
 
  private:
@@ -57,7 +57,7 @@ struct Outcome {
   std::string remark = {};             ///< what the version's last launch said of itself
 };
 
-/// What a launcher's error means for the version: "not written yet", or the error described.
+/// The text for a launcher's error: "not written yet", or the error described.
 std::string failure_text(cudaError_t error);
 
 /// What the CPU backend's checkers saw since the last call; nothing on a GPU.
@@ -67,10 +67,10 @@ std::vector<Finding> take_findings();
 /// it can.
 std::string missing(const Version& version, const Problem& problem, const Device& device);
 
-/// Two launches on one workspace with arbitrary contents, in buffers of exactly the right size,
-/// outputs poisoned before and compared after each, inputs compared at the end: a version must not
-/// write to them. A finding of the CPU backend fails a version; with `strict` also one that says
-/// that an acquire or a proxy fence is missing.
+/// Two launches on one workspace with arbitrary contents, in buffers of exactly the right size.
+/// Outputs are poisoned before each launch and compared after it; inputs are compared at the end,
+/// because a version must not write to them. A finding of the CPU backend fails a version; with
+/// `strict`, a missing acquire or proxy fence is a finding as well.
 Outcome verify(const Version& version, const Problem& problem, const Device& device,
                bool strict = true);
 

@@ -7,7 +7,7 @@
 namespace course {
 namespace {
 
-/// "uncoalesced: 32 sectors per load request, 4 would do"; empty if `counted` is few enough.
+/// "uncoalesced: 32 sectors per load request, 4 would do"; empty if `counted` is small enough.
 std::string finding(const char* before, double counted, const char* what, double would_do) {
   if (would_do == 0 || counted <= 1.001 * would_do) return "";
   if (would_do <= MostCounted::none) would_do = 0;
@@ -42,7 +42,7 @@ double per_64_flops(const Requests& r, double flops) {
   return flops == 0 ? 0 : 64 * static_cast<double>(r.units) / flops;
 }
 
-/// Each warp of a block counts its own barriers, so a warp's are the block's.
+/// Each warp counts the barriers of its block, so the count of one warp is the block's.
 double barriers_per_block(const Model& counts) {
   double most = 0;
   for (const Model& kernel : counts.parts) {
@@ -145,7 +145,7 @@ std::string at_work(const Model& counts) {
 }  // namespace
 
 std::string too_few_at_work(const Totals& solution, const Room& room, const Model& counts) {
-  constexpr double few = 16;  // requests that no design need care about
+  constexpr double few = 16;  // so few requests fit any design
   const double in_turn = totals_of(counts).in_turn;
   if (in_turn <= room.in_turn * solution.in_turn + few) return "";
   char text[120];

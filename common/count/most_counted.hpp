@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What an exercise allows the CPU backend to count, which has no times to judge by.
+/// The limits of an exercise on the CPU backend, which judges by counts because it has no times.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace course {
 /// The most that may be counted in one launch of a version: averages over its requests, its blocks
 /// or its elements. 0: not judged.
 struct MostCounted {
-  static constexpr double none = 1e-9;  ///< for what may not be there at all
+  static constexpr double none = 1e-9;  ///< as a limit: there may be none at all
 
   /// Sectors per request to global memory, for a lane's access of 4 bytes. Accesses of 8 and 16
   /// bytes may take two and four times as many: they move as many bytes more.
@@ -23,14 +23,14 @@ struct MostCounted {
   /// Loads and atomics of global memory and reads of shared memory by a warp, per 32 elements of
   /// the first input.
   double load_requests = 0, atomic_requests = 0, read_requests = 0;
-  /// Wavefronts in which shared memory is read, for each multiplication and addition of a warp: per
-  /// 64 floating-point operations of the problem.
+  /// Wavefronts of shared-memory reads, for each multiplication and addition of a warp: per 64
+  /// floating-point operations of the problem.
   double read_wavefronts_per_multiply = 0;
   /// Bytes that loads and stores of global memory move, 32 for each sector, per element of the
   /// first input.
   double bytes_per_element = 0;
-  /// Bytes that bulk copies read from global memory, per element of the first input. What a
-  /// multicast brings to several blocks is read once.
+  /// Bytes that bulk copies read from global memory, per element of the first input. A multicast to
+  /// several blocks counts as one read.
   double bulk_bytes_per_element = 0;
   double bulk_bytes_per_block = 0;  ///< of the block that reads most
   double barriers_per_block = 0;    ///< in the kernel that has most of them
@@ -44,11 +44,12 @@ struct MostCounted {
 struct Totals {
   double sectors = 0;     ///< of global memory, with those of bulk copies
   double wavefronts = 0;  ///< of shared memory
-  /// Requests to memory that come one after the other, those of 8 and 16 bytes per lane counted
-  /// twice and four times: what the busiest warp makes or, if that is more, a 512th of all, for the
+  /// Requests to memory that follow one another; those of 8 and 16 bytes per lane count twice and
+  /// four times. The count of the busiest warp or, if that is more, a 512th of all, because the
   /// device of the CPU backend holds 512 warps.
   double in_turn = 0;
 };
+/// The totals of one launch. Polls count only as wavefronts of shared memory.
 Totals totals_of(const Model& counts);
 
 /// How many times the solution's totals an answer may take.
@@ -60,15 +61,15 @@ struct Room {
 /// memory in turn, 48 would do; 1 of 32 lanes at work, 1 block, 1 launch".
 std::string too_few_at_work(const Totals& solution, const Room& room, const Model& counts);
 
-/// Empty, or the total that is too much beside the solution's, of two the one that is more so: "it
-/// moves 786432 sectors in all, 98304 would do". Wavefronts that are no more than the solution's
-/// sectors cost no time, and each sector that is saved pays for four.
+/// Empty, or the total that is too large compared with the solution's; of two, the one that exceeds
+/// it by more: "it moves 786432 sectors in all, 98304 would do". Wavefronts up to the number of the
+/// solution's sectors cost no time, and each sector that is saved pays for four.
 std::string too_much(const Totals& solution, const Room& room, const Model& counts);
 
-/// Empty, or the first finding with what was counted and what would do: "uncoalesced: 32 sectors
-/// per load request, 4 would do". A thousandth too many is an edge of an array, and no finding.
-/// Asynchronous copies of 4 to 16 bytes are not counted. elements: of the first input. flops: of
-/// the problem.
+/// Empty, or the first finding with the count and what would do: "uncoalesced: 32 sectors per load
+/// request, 4 would do". An excess of a thousandth comes from the edge of an array and is no
+/// finding. Asynchronous copies of 4 to 16 bytes are not counted. elements: of the first input.
+/// flops: of the problem.
 std::string too_many(const MostCounted& most, const Model& counts, std::int64_t elements,
                      double flops = 0);
 

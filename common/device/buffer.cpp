@@ -27,7 +27,7 @@ Buffer::Buffer(Buffer&& other) noexcept
 void Buffer::poison(cudaStream_t stream) {
   if (bytes_ == 0 || under_initcheck()) return;
   COURSE_CHECK(cudaMemsetAsync(data_, 0xFF, bytes_, stream));
-#ifdef SIMT  // and nobody has written it: who reads it is found, whatever comes of it
+#ifdef SIMT  // unwritten from now on: every read of it is a finding, even one without effect
   simt::set_state(reinterpret_cast<std::uintptr_t>(data_), bytes_, true);
 #endif
 }

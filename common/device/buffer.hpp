@@ -25,9 +25,9 @@ class Buffer {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// Fills with 0xFF, which is NaN in every floating-point type, so that an element that nobody
-  /// wrote is found. Does nothing when the environment says COURSE_SANITIZE=initcheck: that tool
-  /// looks for unwritten memory itself.
+  /// Fills with 0xFF, which is NaN in every floating-point type, so that an unwritten element is
+  /// found. Does nothing when the environment says COURSE_SANITIZE=initcheck: that tool looks for
+  /// unwritten memory itself.
   void poison(cudaStream_t stream = nullptr);
 
  private:

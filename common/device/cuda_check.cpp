@@ -6,7 +6,7 @@ namespace course {
 namespace {
 
 #ifdef SIMT
-constexpr bool on_cpu = true;  // its checkers have looked already, and said what they saw
+constexpr bool on_cpu = true;  // its checkers have already reported what they saw
 #else
 constexpr bool on_cpu = false;
 #endif
@@ -55,8 +55,7 @@ std::string describe(cudaError_t error) {
 
 void check(cudaError_t error, const char* call, const char* file, int line) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // an error that is not sticky must not be reported a second time by a later
-                       // call
+  cudaGetLastError();  // a later call must not report this error again
   const char* slash = std::strrchr(file, '/');
   throw Error(std::string(slash ? slash + 1 : file) + ":" + std::to_string(line) + ": " + call +
               ": " + describe(error));

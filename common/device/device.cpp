@@ -44,7 +44,7 @@ std::string Device::capability_text() const {
 }
 
 std::string Device::short_name() const {
-  // Not what every card of the family has in its name, nor how much memory it has.
+  // Words that not every name of the family contains, and sizes of memory.
   static const std::regex left_out("NVIDIA|GeForce|Tesla|Quadro|[0-9]+GB|HBM[0-9]*e?");
   const std::string text = std::regex_replace(name, left_out, "");
   std::string result;
@@ -82,7 +82,7 @@ Device open_device(int index) {
   device.display_timeout = attribute(cudaDevAttrKernelExecTimeout, index) != 0;
 #ifdef SIMT
   device.simulated = true;
-  device.clock_mhz = 0;  // of these it has none
+  device.clock_mhz = 0;  // the CPU backend has neither clock nor L2 cache
   device.l2_bytes = 0;
 #endif
   device.driver = version_text(driver);

@@ -19,7 +19,7 @@ struct Device {
   std::int64_t shared_bytes = 0;        ///< most shared memory that a block can ask for
   std::optional<double> peak_dram_gbs;  ///< 2 x memory clock x bus width, both by attribute
   bool simulated = false;               ///< the CPU backend
-  bool display_timeout = false;         ///< a kernel that runs for seconds is stopped
+  bool display_timeout = false;         ///< the system stops a kernel that runs for seconds
   std::string driver, runtime;          ///< "13.0"
 
   std::string capability_text() const;  ///< "9.0"

@@ -53,7 +53,7 @@ Report blank_report(const Exercise& exercise, const Options& options, const Devi
 
 const char* const unwritten = "not written yet";  // as verify() says it
 
-/// What stands in front of a failure: "wrong at n=257: ".
+/// What precedes the text of a failure: "wrong at n=257: ".
 std::string where(const std::string& why, const Size& size) {
   if (why == unwritten) return "";
   return (why.rfind("right, but", 0) == 0 ? "" : "wrong at ") + size.text() + ": ";

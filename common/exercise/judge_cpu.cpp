@@ -18,8 +18,8 @@ Result counted_row(const Exercise& exercise, const Version& version, const Probl
 }
 
 /// Why the kernels cannot have computed it: they read less than the inputs, or wrote less than the
-/// outputs. What they read by copies of 4 to 16 bytes, which are not counted, they read from shared
-/// memory again. \returns nothing, if they may have.
+/// outputs. Copies of 4 to 16 bytes are not counted, but their data are read again from shared
+/// memory. \returns nothing if the kernels may have computed it.
 std::string untouched(const Problem& problem, const Model& counts) {
   const double read = 32.0 * static_cast<double>(counts.global_loads.units) +
                       32.0 * static_cast<double>(counts.global_atomics.units) +
@@ -32,7 +32,7 @@ std::string untouched(const Problem& problem, const Model& counts) {
   return all ? "" : "its kernels do not read all of the inputs and write all of the outputs";
 }
 
-/// The largest of the test sizes that is counted in a moment.
+/// The largest of the test sizes that takes only a moment to count.
 Size large(const Exercise& exercise) {
   constexpr double moment = 1 << 20;  // bytes
   Size most = exercise.test_sizes.front();
@@ -93,7 +93,7 @@ std::string judge_by_counts(const Exercise& exercise, const Options& options, Re
   if (!hollow.empty()) return hollow;
   if (counts.to_host > 0) return "its launcher copies to the host: kernels are to do all of it";
   const auto index = static_cast<std::size_t>(exercise.number - 1);
-  const bool known = index < exercise.solutions.size();  // no exercise of a teacher's own
+  const bool known = index < exercise.solutions.size();  // false for an exercise of a teacher's own
   if (known) {
     tell_totals(size, totals_of(counts), exercise.solutions[index]);
     const std::string few = too_few_at_work(exercise.solutions[index], exercise.room, counts);

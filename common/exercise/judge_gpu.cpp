@@ -43,8 +43,8 @@ double seconds_of(const Version& version, const Problem& problem, Bench& bench) 
   }
 }
 
-/// The asked size, or a smaller one at which nobody has to wait: a first attempt may be a thousand
-/// times as slow as the version beside it.
+/// The asked size, or a smaller one that does not take too long: a first attempt may be a thousand
+/// times as slow as the version that it is compared with.
 Size size_in_time(const Exercise& exercise, const Size& asked, Bench& bench) {
   constexpr double slow_launch_s = 1;
   Size size = asked;
@@ -64,8 +64,8 @@ Size size_in_time(const Exercise& exercise, const Size& asked, Bench& bench) {
   return size;
 }
 
-/// What is wrong with one launch at the size that is measured, or nothing: the sizes that were
-/// checked before are smaller.
+/// What is wrong with one launch at the measured size, or nothing: the sizes checked before are
+/// smaller.
 std::string wrong_once(Row& row, const References& references) {
   row.poison();
   const cudaError_t error = row.launch_once();
@@ -79,21 +79,21 @@ int not_right(const Exercise& exercise, const Problem& problem, const std::strin
   return not_yet(report, why);
 }
 
-/// "0.98x of 02_one_thread_per_element, and it takes 1.15x", and what else may help. On another GPU
-/// than an H100 or H200 it says that they take it: whether this one can reach it, nobody knows.
+/// "0.98x of 02_one_thread_per_element, and it takes 1.15x", and what else may help. On other GPUs
+/// than an H100 or H200 the text adds that the factor holds on these: others may not reach it.
 std::string too_slow(const Exercise& exercise, bool hopper, double ratio) {
   char why[160];
   std::snprintf(why, sizeof why, "%.2fx of %s, and it takes %.2fx", ratio,
                 exercise.compared.id.c_str(), exercise.least_ratio);
   const std::string text = std::string(why) + (hopper ? "" : " on an H100 or H200");
-  // What counts can judge, they judge on any machine.
+  // Where counts can judge, they do so on any machine.
   const bool counted = exercise.most.any() && exercise.unseen.empty();
   return text + (counted ? " (or few enough counts: --backend cpu)" : "");
 }
 
 }  // namespace
 
-void vary_schedule(Input) {}  // it does so itself
+void vary_schedule(Input) {}  // a GPU varies its schedule itself
 bool once_is_enough(const Problem&) { return false; }
 
 int judge_speed(const Exercise& exercise, const Options& options, const Device& device,

@@ -23,7 +23,7 @@ void Teacher::tell(const std::string& verdict) const {
   const std::string text = word_ + "\n" + verdict;
   for (std::size_t sent = 0; to_ >= 0 && sent < text.size();) {
     const ssize_t more = write(to_, text.data() + sent, text.size() - sent);
-    if (more <= 0) return;  // nobody listens any more
+    if (more <= 0) return;  // the reader has closed the pipe
     sent += static_cast<std::size_t>(more);
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The way back to `chapters/run --grade`, which believes nothing that stands on stdout.
+/// The channel to `chapters/run --grade`, which believes nothing that is printed on stdout.
 
 #include <string>
 
@@ -8,7 +8,7 @@ namespace course {
 
 /// A teacher's process waits for the verdict at a pipe. It gave this process a word through another
 /// pipe, which is read and closed before the submission's code runs; the verdict begins with it.
-/// Nobody waits in an ordinary run: then nothing is sent.
+/// In an ordinary run there is no such process, and nothing is sent.
 class Teacher {
  public:
   Teacher();  ///< takes the pipes that COURSE_TEACHER ("7,8") names, and the word

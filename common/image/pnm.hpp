@@ -25,14 +25,14 @@ struct Image {
   int maxval = 255;  // the sample that means white, 1 to 65535
   std::vector<std::uint16_t> samples;
 
-  /// In 8 bits: as they are where maxval is at most 255, else scaled to 0..255 and rounded.
+  /// The samples in 8 bits: unchanged if maxval is at most 255, else scaled to 0..255 and rounded.
   std::vector<std::uint8_t> bytes() const {
     std::vector<std::uint8_t> all;
     for (const int s : samples) all.push_back(maxval > 255 ? (s * 255 + maxval / 2) / maxval : s);
     return all;
   }
 
-  /// Those bytes, one per pixel: of a color pixel 0.299 red + 0.587 green + 0.114 blue, rounded.
+  /// Brightness in 8 bits, one byte per pixel; of color 0.299 red + 0.587 green + 0.114 blue.
   std::vector<std::uint8_t> luminance() const {
     std::vector<std::uint8_t> all = bytes();
     if (channels == 1) return all;
@@ -144,7 +144,7 @@ class PnmReader {
 inline Image read_pnm(const std::string& path) { return PnmReader(path).read(); }
 
 /// Writes a PGM (1 channel) or PPM (3 channels), whole or not at all: see write_file().
-/// \throws Error with exit code 4 and one line, also if the image has no such size or samples.
+/// \throws Error with exit code 4 and one line, including for an image without size or samples.
 inline void write_pnm(const std::string& path, const Image& image, PnmData data = PnmData::binary) {
   using std::to_string;
   const auto& [width, height, channels, maxval, samples] = image;

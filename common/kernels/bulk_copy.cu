@@ -1,4 +1,4 @@
-// The copy anchor of Hopper and later: bulk asynchronous copies move the data, threads only start
+// The copy anchor of Hopper and later: bulk asynchronous copies move the data; threads only issue
 // them and wait. Needs compute capability 9.0. Chapter 09 teaches every line of it.
 #include <cuda_runtime.h>
 

@@ -19,8 +19,8 @@ namespace {
 
 constexpr int block_size = 256;
 
-/// Enough blocks for n threads, at most what keeps a large GPU busy: the kernels below stride over
-/// the grid.
+/// Enough blocks for n threads, but no more than keep a large GPU busy: the kernels below use a
+/// grid-stride loop.
 unsigned grid_for(std::int64_t n) {
   return static_cast<unsigned>(
       std::clamp<std::int64_t>((n + block_size - 1) / block_size, 1, 1 << 14));
@@ -35,18 +35,18 @@ __global__ void fill_kernel(T* data, std::int64_t n, Input input, std::uint64_t 
   }
 }
 
-/// What a comparison compares: a bf16 as a float, anything else as it is.
+/// The type that is compared: a bf16 becomes a float.
 template <class T>
 __device__ T widened(T x) {
   return x;
 }
 __device__ float widened(bf16 x) { return x; }
 
-/// What a comparison gathers on the device.
+/// The result of a comparison, gathered on the device.
 struct Found {
   unsigned long long count;
   unsigned long long first;
-  unsigned long long largest_error;  // bits of a non-negative double: they order like the doubles
+  unsigned long long largest_error;  // bits of a non-negative double: sorted as the doubles are
 };
 
 /// Compares got[i], or got[sample[i]], with want[i] for i in [0, n).
@@ -104,7 +104,8 @@ Mismatch compare_typed(const T* got, const double* want, std::int64_t n, const s
 
 __global__ void empty_kernel() {}
 
-/// One 16-byte load a thread and nothing to wait for but the data. The last thread takes the tail.
+/// One 16-byte load per thread, which waits for nothing but the data. The last thread takes the
+/// tail.
 __global__ void read_kernel(const float* in, float* out, std::int64_t n) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
   float sum = 0;
@@ -131,7 +132,7 @@ unsigned grid_of_vectors(std::int64_t n) {
   return static_cast<unsigned>((n + 4 * block_size - 1) / (4 * block_size));
 }
 
-/// Sizes that no grid holds, and pointers that no float4 may lie at.
+/// True for n that no grid holds and for pointers that are not aligned for float4.
 bool refused(const float* in, const float* out, std::int64_t n) {
   const auto misaligned = [](const void* p) {
     return reinterpret_cast<std::uintptr_t>(p) % 16 != 0;
@@ -173,7 +174,7 @@ void fill(const Array& array, Input input, void* data, cudaStream_t stream) {
         static_cast<T*>(data), array.count, input, array.seed, array.magnitude_every, array.normal);
   });
   COURSE_CHECK(cudaGetLastError());
-#ifdef SIMT  // this file is built without the checks, so nobody saw it write
+#ifdef SIMT  // built without the checks, so the checkers did not see it write
   simt::mark_written(data, static_cast<std::size_t>(array.bytes()));
 #endif
 }

@@ -21,7 +21,7 @@ __global__ void spin_kernel(std::int64_t cycles, std::int64_t* passed) {
   passed[1] = nanoseconds_now() - nanoseconds_before;
 }
 
-/// A block an SM, as long as nothing else runs; of two on one SM, the later stamp stays.
+/// One block per SM, as long as nothing else runs; of two on one SM, the later stamp stays.
 __global__ void stamp_kernel(ClockStamp* stamps) {
   unsigned sm;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));

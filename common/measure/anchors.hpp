@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// The problems behind the anchors: what the memory of this GPU can do, measured with kernels that
-/// do nothing else.
+/// The problems of the anchors: what the memory of this GPU can do, measured with kernels that do
+/// nothing else.
 
 #include "chapter/chapter.hpp"
 
@@ -28,7 +28,7 @@ class ReadProblem : public CopyProblem {
   void expected(int, double*) const override {}
 };
 
-/// cudaMemcpyAsync from device to device: what a user would pick to copy. Measured by plain
+/// cudaMemcpyAsync from device to device: the copy that a user would choose. Measured by plain
 /// launches: as a node of a graph it runs on the copy engine, which is slower
 /// (docs/how_we_measure.md).
 Version memcpy_version(const std::string& id, Role role);
@@ -46,10 +46,10 @@ inline double float_lanes(int capability) {
   return 128;
 }
 
-/// All rows of a study, each with an ordinary kernel behind it that reads its outputs, as the next
-/// kernel of a program would: who leaves them in the L2 cache, and ends early, gains. A row's time
-/// is that of both; its rates still count the bytes of the row alone. Outputs of floats, aligned to
-/// 16 bytes.
+/// All rows of a study, each followed by an ordinary kernel that reads its outputs, as the next
+/// kernel of a program would: a version that leaves them in the L2 cache, or ends early, gains. A
+/// row's time is that of both kernels; its rates still count the bytes of the row alone. Outputs of
+/// floats, aligned to 16 bytes.
 Study then_read(Study study);
 
 }  // namespace course

@@ -12,9 +12,9 @@
 namespace course {
 namespace {
 
-/// Data that exceed the cache this many times leave nothing behind in it.
+/// Data that exceed the cache this many times leave nothing of themselves in it.
 constexpr int l2_times = 3;
-/// Where this many sets are not enough, a read pass before each sample empties the cache.
+/// Where this many sets are too few, a read pass before each sample empties the cache.
 constexpr int max_sets = 2048;
 /// Launches in one sample without a graph; the launch queue holds about 1000.
 constexpr int max_plain = 400;
@@ -76,7 +76,7 @@ LaunchShape shape_of(cudaGraph_t graph) {
         cudaFuncGetAttributes(&attributes, kernel.func) != cudaSuccess ||
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.func, threads(),
                                                       kernel.sharedMemBytes) != cudaSuccess) {
-      cudaGetLastError();  // a library's kernel may not tell; its shape stays unknown
+      cudaGetLastError();  // a library's kernel may refuse; its shape stays unknown
       continue;
     }
     const double size = double(threads()) * kernel.gridDim.x * kernel.gridDim.y * kernel.gridDim.z;
@@ -185,7 +185,7 @@ double Bench::timed(const std::function<void()>& enqueue) {
 double Bench::time_queued(double* hold_s, const std::function<void()>& enqueue) {
   // close enough on every GPU since 2018; only the length of the hold depends on it
   constexpr double cycles_per_second = 2e9;
-  constexpr double longest_s = 0.05;  // who fills the launch queue waits for the GPU, however long
+  constexpr double longest_s = 0.05;  // a host that fills the queue waits for the GPU anyway
   for (;;) {
     std::fill_n(stamps_, 2 * most_stamps, ClockStamp{});
     COURSE_CHECK(
@@ -313,15 +313,15 @@ double Row::batch() {
       }
     }
   };
-  // A long sample is not held back: what is late at its beginning is nothing beside it, and a GPU
-  // that waits saves up power.
+  // A long sample is not held back: a delay at its beginning is negligible compared with it, and a
+  // waiting GPU saves up power.
   const double seconds =
       batches_ > 1 ? bench_.time_from_host(enqueue_all) : bench_.time_queued(&hold_s_, enqueue_all);
   return of_one_launch(seconds, launches_ * batches_, behind_s_);
 }
 
 void Row::prepare(const Plan& plan) {
-  if (version_.timer) return;  // it brings its own way, warm-up included or left out
+  if (version_.timer) return;  // it measures its own way, with or without a warm-up
   const bool graph = version_.needs.capturable && version_.behind != Behind::host;
   const int most = graph ? max_sets : max_plain;
   batch();  // the first launch loads the module
@@ -329,7 +329,7 @@ void Row::prepare(const Plan& plan) {
   const double all_sets = std::min<double>(sets_->count(), plan.longest_batch_s / each);
   launches_ = static_cast<int>(
       std::clamp(std::max(all_sets, std::ceil(plan.batch_s / each)), 1.0, double(most)));
-  // whole turns through the sets, so that every set is as cold as every other
+  // whole passes through the sets, so that all sets are equally cold
   if (launches_ > sets_->count()) launches_ = launches_ / sets_->count() * sets_->count();
   flush_ = !sets_->exceed_l2() || launches_ < sets_->count();
   if (graph) make_graph(plan);
@@ -390,7 +390,7 @@ void measure_in_turn(std::vector<std::unique_ptr<Row>>& rows, const Plan& plan,
   const int total = static_cast<int>(open.size());
   std::mt19937 order;
   while (!open.empty()) {
-    // A row inherits the clock and the heat of the one before: not always of the same one.
+    // A row inherits clock and heat from the row before: that must not always be the same row.
     std::shuffle(open.begin(), open.end(), order);
     open.erase(
         std::remove_if(open.begin(), open.end(), [&](Row* row) { return !row->sample(plan); }),

@@ -31,19 +31,19 @@ struct Plan {
   double sample_s = 0;           ///< least length of a sample of many batches; 0: of one batch
   double longest_batch_s = 0.1;  ///< a batch through all sets may not take longer
   double target_error = 1e-3;    ///< stop when the standard error of the mean is this small
-  int min_samples = 10, max_samples = 200;  ///< min_samples: or 10, once the budget is spent
+  int min_samples = 10, max_samples = 200;  ///< once the budget is spent, 10 are enough
   double slow_launch_s = 0.1;  ///< a launch longer than this is measured at a smaller size
   int instantiations = 2;      ///< of a row's graph; the fastest is measured
 };
 
-/// The input and output arrays of a problem, as many times over as it takes to exceed three times
-/// the L2 cache, so that launches that take them in turn find nothing of their own in the cache.
+/// The input and output arrays of a problem, in as many copies as exceed three times the L2
+/// cache: launches that take the copies in turn find nothing of their own in the cache.
 class Sets {
  public:
   /// Allocates one piece of memory, fills the inputs. \throws Error when it does not fit.
   Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream);
 
-  /// Device bytes that Sets and References (verify.hpp) of this problem will ask for.
+  /// Device bytes that Sets and References (verify.hpp) of this problem will allocate.
   static std::int64_t bytes_needed(const Problem& problem, std::int64_t l2_bytes);
 
   int count() const { return count_; }
@@ -73,8 +73,8 @@ class Bench {
   cudaStream_t stream() const { return stream_; }
   GpuTimer& timer() { return timer_; }
 
-  /// Seconds of one empty kernel among many in a replayed graph: what is taken off where a launch
-  /// comes behind one. Measured at the first call, and again by measure_empty().
+  /// Seconds of one empty kernel among many in a replayed graph: taken off where a launch follows
+  /// such a kernel. Measured at the first call, and again by measure_empty().
   double empty_seconds();
   double measure_empty();
 
@@ -83,12 +83,12 @@ class Bench {
   void flush_l2();
 
   /// Seconds that the GPU takes for what enqueue() puts into the stream, with no gap for the host:
-  /// a spinning kernel keeps the GPU busy meanwhile, for longer the next time if it ended too
-  /// early. `hold_s` is how long it spins, and stays with the caller.
+  /// a spinning kernel keeps the GPU busy meanwhile; if it ended too early, it spins longer the
+  /// next time. `hold_s`: how long it spins; the caller keeps it.
   double time_queued(double* hold_s, const std::function<void()>& enqueue);
   /// Seconds from the first launch of enqueue() to the end of the last, gaps included.
   double time_from_host(const std::function<void()>& enqueue);
-  /// The mean SM clock within the latest of these two, in MHz; empty if it was too short to tell.
+  /// The mean SM clock during the latest of these two, in MHz; empty if that was too short to tell.
   std::optional<double> clock_mhz() const;
 
  private:
@@ -113,7 +113,7 @@ class Row {
   const Arguments& first_set() const { return arguments_.front(); }
   void poison();
 
-  /// Chooses the launches per sample, instantiates the graph some times and keeps the fastest,
+  /// Chooses the launches per sample, instantiates the graph several times, keeps the fastest, and
   /// warms up.
   void prepare(const Plan& plan);
   /// Measures one batch. \returns true while more samples are wanted.
@@ -126,9 +126,9 @@ class Row {
   int launches_per_sample() const { return launches_ * batches_; }
   bool by_graph() const { return graph_ != nullptr; }
   Behind behind() const;
-  /// What was taken off each launch.
+  /// The time that was taken off each launch, in seconds.
   double behind_seconds() const { return behind_s_; }
-  /// Seconds of a launch by each instantiation of its graph.
+  /// Seconds per launch by each instantiation of its graph.
   const std::vector<double>& instantiations() const { return instantiations_; }
   std::optional<double> clock_mhz() const;
   const std::optional<LaunchShape>& shape() const { return shape_; }
@@ -145,9 +145,9 @@ class Row {
   std::shared_ptr<Sets> sets_;
   Bench& bench_;
   Buffer workspace_;
-  std::vector<Arguments> arguments_;  // one a set
+  std::vector<Arguments> arguments_;  // one per set
   int launches_ = 1, batches_ = 1;    // of a batch, of a sample
-  bool flush_ = false;  // a read pass before each batch, because its sets do not exceed the cache
+  bool flush_ = false;  // a read pass before each batch: its sets do not exceed the cache
   double hold_s_ = 30e-6, behind_s_ = 0;
   std::unique_ptr<Replay> graph_;
   std::vector<double> instantiations_;
@@ -159,7 +159,7 @@ class Row {
 /// Seconds of one launch, roughly: the faster of two after a warm one.
 double estimate_seconds(const Version& version, const Problem& problem, Bench& bench);
 
-/// Measures rows in turn, a sample each and in another order each round, until every row has
+/// Measures rows in turn, one sample per round in a new order each time, until every row has
 /// enough. `progress(done, total)` is called after each round; it returns false to stop early.
 void measure_in_turn(std::vector<std::unique_ptr<Row>>& rows, const Plan& plan,
                      const std::function<bool(int done, int total)>& progress);

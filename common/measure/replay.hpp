@@ -8,11 +8,12 @@
 
 namespace course {
 
-/// What `enqueue` launches into a stream, as a graph that has run once and can run again.
+/// The launches of `enqueue` as a graph that has run once and can run again.
 ///
-/// Nothing is uploaded ahead (cudaGraphUpload). On an H200 with CUDA 13.0, as long as some graph of
-/// the process is uploaded and was not launched yet, each kernel of every graph takes 0.2 us more:
-/// tests/harness, study `pending_upload`. A graph that has run is past that.
+/// Nothing is uploaded ahead (cudaGraphUpload). On an H200 with CUDA 13.0 each kernel of every
+/// graph takes 0.2 us more as long as some graph of the process is uploaded and has not been
+/// launched: tests/harness, study `pending_upload`. A graph that has run does not slow the others
+/// down.
 class Replay {
  public:
   Replay(cudaStream_t stream, const std::function<void()>& enqueue);
@@ -28,7 +29,7 @@ class Replay {
   cudaGraphExec_t exec_ = nullptr;
 };
 
-/// The graph of what `enqueue` launches; the caller destroys it.
+/// Captures the launches of `enqueue`; the caller destroys the graph.
 cudaGraph_t capture(cudaStream_t stream, const std::function<void()>& enqueue);
 
 }  // namespace course

@@ -16,11 +16,12 @@ struct Statistics {
       0;  ///< standard error of the mean over the mean; 1 with fewer than two samples
 };
 
+/// The summary of samples in any order.
 Statistics statistics(std::vector<double> samples);
 
 /// Seconds of one of `launches` launches that took `sample_s` together; before each ran a kernel of
-/// `before_s`, which does not count. At least a nanosecond: who launches nothing would take less
-/// than no time.
+/// `before_s`, which does not count. At least a nanosecond: the difference of an empty launch may
+/// be negative.
 double of_one_launch(double sample_s, int launches, double before_s);
 
 }  // namespace course

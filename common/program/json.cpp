@@ -6,7 +6,7 @@
 namespace course {
 namespace {
 
-/// The outer levels stand on lines of their own, so that a changed row is a few changed lines.
+/// The outer levels get lines of their own, so that a changed row is a few changed lines.
 constexpr std::size_t outer_levels = 4;
 
 }  // namespace

@@ -49,7 +49,7 @@ class Json {
   bool break_line();
 
   std::string text_;
-  std::vector<bool> empty_{true};  // one a nesting level
+  std::vector<bool> empty_{true};  // one per nesting level
   bool after_key_ = false;
 };
 

@@ -60,7 +60,7 @@ std::string model_header(const Study& study, const std::string& unit) {
 }
 
 std::string model_row(const Study& study, const Result& result, bool hide) {
-  Result shortened = result;  // so that the value of the axis fits behind it
+  Result shortened = result;  // leaves room for the value of the axis
   if (!study.axis.empty())
     shortened.version.resize(std::min<std::size_t>(result.version.size(), 18));
   const std::string name = row_name(study, shortened).substr(0, 25);
@@ -85,7 +85,7 @@ std::string model_row(const Study& study, const Result& result, bool hide) {
   std::string text = line;
   if (!result.verified) text += "    " + result.failure + "\n";
   for (const std::string& note : result.notes) text += "    " + note + "\n";
-  constexpr std::size_t most = 5;  // the first is enough as a rule
+  constexpr std::size_t most = 5;  // the first usually explains the others
   for (std::size_t k = 0; k < std::min(result.findings.size(), most); ++k) {
     const Finding& finding = result.findings[k];
     if (has(result.failure, finding.text)) continue;

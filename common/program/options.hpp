@@ -14,13 +14,13 @@ namespace course {
 struct Options {
   bool help = false, list = false, check_only = false, record = false, model = false,
        strict = false;
-  bool hide_recorded = false;        ///< CPU backend: a table to guess from
+  bool hide_recorded = false;        ///< CPU backend: a table for guesses, without recorded rates
   std::vector<std::string> only;     ///< version ids, or their numbers without leading zeros
   std::vector<std::string> studies;  ///< empty: "sequence"
   std::vector<std::vector<std::int64_t>>
-      sizes;  ///< each one value a dimension; empty: the study's own
+      sizes;  ///< one value per dimension each; empty: the study's own
   std::string json, label, commit, source_hash;
-  std::map<std::string, std::string> code;  ///< hash of each file that a version is written in
+  std::map<std::string, std::string> code;  ///< hash of each file with a version
   std::int64_t profile = 0;                 ///< launches for a profiler; 0: off
   std::uint64_t seed = 1;
   int device = 0;

@@ -82,7 +82,7 @@ void write_counts(Json& json, const Model& m) {
   json.key("exact").value(m.exact);
 }
 
-/// What only the CPU backend knows.
+/// The fields that only the CPU backend can fill.
 void write_model(Json& json, const Result& r) {
   if (r.model) {
     json.key("model").begin_object();

@@ -19,7 +19,7 @@ namespace course {
 /// One measured, failed or skipped row.
 struct Result {
   std::string study, version, title;
-  std::string file;  ///< that the version is written in, without suffix
+  std::string file;  ///< the version's source file, without suffix
   Role role = Role::version;
   Type type = Type::f32;
   Input input = Input::random;
@@ -27,7 +27,7 @@ struct Result {
   std::vector<double> seconds;  ///< per launch, one per sample; empty unless measured
   std::string mode = "graph";   ///< or "launch", "host" (nothing hidden), or "own" timer
   std::optional<Behind> behind;
-  double behind_s = 0;                 ///< of what a launch comes behind: taken off each of seconds
+  double behind_s = 0;                 ///< time of the kernel in front: taken off each of seconds
   std::vector<double> instantiations;  ///< seconds of a launch by each instantiation of the graph
   int launches_per_sample = 0;
   double bytes = 0, flops = 0;
@@ -45,14 +45,14 @@ struct Result {
 
   bool measured() const { return !seconds.empty(); }
   double rate() const { return work.amount / work.scale / statistics(seconds).median; }
-  /// What of its limit it reached. The memory's limit is in bytes, whatever the rate counts.
+  /// The reached fraction of its limit. The limit of DRAM is in bytes, whatever the rate counts.
   double of_limit() const {
     const bool in_bytes = limit->unit == "GB/s" && limit->unit != work.unit;
     return (in_bytes ? bytes * 1e-9 / statistics(seconds).median : rate()) / limit->value;
   }
 };
 
-/// What became of an exercise.
+/// The verdict on an exercise.
 struct Judged {
   int number = 0;
   std::string verdict = "not yet";  ///< or "passed", or "right": only a GPU can pass it

@@ -1,4 +1,4 @@
-// The program of a chapter, as far as it is the same on every backend: command line, selection, and
+// The part of a chapter's program that is the same on every backend: command line, selection, and
 // how a run ends.
 #include "program/run.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What run.cpp, the part of a chapter's program that is the same everywhere, shares with the two
-/// that do the work: run_gpu.cpp measures, run_cpu.cpp runs on the CPU and counts.
+/// The interface between run.cpp, the part of a chapter's program that is the same on every
+/// backend, and the two files that run the versions: run_gpu.cpp measures, run_cpu.cpp counts.
 
 #include <csignal>
 #include <string>
@@ -25,7 +25,7 @@ void progress_line(const std::string& text);
 
 /// A row before it ran.
 Result blank_result(const Study& study, const Version& version);
-/// What a row says about its problem; a row that steps down to a smaller size gets it anew.
+/// Enters the problem into a row; again if the row steps down to a smaller size.
 void set_problem(Result& result, const Problem& problem);
 
 /// The end of every run: names the studies that did not run, writes the result file, counts failed

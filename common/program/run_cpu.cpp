@@ -1,5 +1,5 @@
-// The program of a chapter on the CPU backend: checks every version and shows what it counted.
-// Times of this backend would say nothing about a GPU: it shows none.
+// The program of a chapter on the CPU backend: checks every version and shows what it counted. It
+// shows no times, because times of this backend would say nothing about a GPU.
 #include <algorithm>
 #include <cstdio>
 
@@ -16,7 +16,7 @@ namespace {
 void check_fits(const Study& study, const Size& size) {
   const auto problem = study.make(size, 1, Input::random);
   double needed = 0;  // a second copy of the inputs is compared, the reference is in double
-  const auto bytes = [](const Array& array) {  // as double: --size may ask for anything
+  const auto bytes = [](const Array& array) {  // as double: any --size would overflow an integer
     return static_cast<double>(array.count) * static_cast<double>(bytes_of(array.type));
   };
   for (const Array& array : problem->inputs()) needed += 2 * bytes(array);
@@ -59,7 +59,7 @@ class CpuRun {
   const Chapter& chapter_;
   Device device_;
   Report report_;
-  bool broken_ = false;  // a CUDA error stuck: nothing can follow in this process
+  bool broken_ = false;  // a sticky CUDA error: this process cannot continue
 };
 
 Result CpuRun::run_version(const Study& study, const Version& version, const Size& size) {

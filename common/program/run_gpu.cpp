@@ -98,7 +98,7 @@ void ChapterRun::heading() const {
 
 Anchors ChapterRun::anchors_now() {
   progress_line("measuring what the memory can do ...");
-  // 3 GiB show the asymptote; a small GPU gets what it has
+  // 3 GiB show the asymptote; a small GPU uses half of what is free
   const std::int64_t bytes = std::min<std::int64_t>(std::int64_t{3} << 30, free_device_bytes() / 2);
   const Anchors anchors = measure_anchors(bench_, plan_, bytes);
   progress_line("");
@@ -117,7 +117,7 @@ void ChapterRun::measure_the_anchors() {
   }
 }
 
-/// After the last row: did the memory or the clock change while we measured?
+/// After the last row: did the rate of DRAM or the clock change during the run?
 void ChapterRun::look_back() {
   constexpr double tolerated = 0.02, clock_floor = 0.95;
   const Anchors now = anchors_now();
@@ -215,7 +215,7 @@ bool ChapterRun::check_before(const Job& job, Row& row, Result& result) {
     result.failure =
         error != cudaSuccess ? failure_text(error) : job.references->mismatch(row.first_set());
     if (error != cudaSuccess && cudaDeviceSynchronize() != cudaSuccess) {
-      // sticky: nothing can follow in this process
+      // a sticky error: this process cannot continue
       throw Error(result.version + " broke the GPU's context: " + result.failure);
     }
     cudaGetLastError();
@@ -270,8 +270,8 @@ double ChapterRun::measure_empty() {
   return now;
 }
 
-/// The driver can take longer from kernel to kernel at some times than at others (replay.hpp),
-/// which costs a version with two kernels more than one with one.
+/// At some times the driver takes longer from kernel to kernel than at others (replay.hpp), which
+/// costs a version with two kernels more than one with a single kernel.
 void ChapterRun::flag_slow_edges(std::vector<Result>& results, double empty_s) const {
   constexpr double tolerated = 1.05;
   if (empty_s <= tolerated * fastest_empty_s_) return;
@@ -295,7 +295,7 @@ void ChapterRun::run_size(const Study& study, const Size& asked) {
   const double empty_before = options_.check_only ? 0 : measure_empty();
   Plan plan = plan_;
   plan.sample_s = study.sample_s;
-  // All rows together warm the GPU up.
+  // All rows together warm up the GPU.
   plan.warm_up_s = std::max(plan_.warm_up_s / static_cast<double>(study.versions.size()), 0.02);
   for (const Version& version : study.versions) {
     const Size size = size_for(study, version, fits);
@@ -375,7 +375,7 @@ void ChapterRun::run_study(const Study& study) {
   }
 }
 
-/// Plain launches for a profiler to look at: no checks, no timing, no anchors.
+/// Plain launches for a profiler: no checks, no timing, no anchors.
 void ChapterRun::profile(const std::vector<Study>& studies) {
   for (const Study& study : studies) {
     for (const Size& asked : sizes_of(study, options_.sizes)) {

@@ -1,5 +1,5 @@
-// Asynchronous copies, barriers that count bytes, and active lanes. What belongs to one block,
-// cluster or cooperative grid runs on one OS thread, so the tables are thread-local.
+// Asynchronous copies, barriers that count bytes, and active lanes. A block, cluster or cooperative
+// grid runs on one OS thread, so the tables are thread-local.
 #include "async.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace simt {
 namespace {
 
-constexpr unsigned largest_count = (1u << 20) - 1;  // the hardware's, of arrivals and bytes
+constexpr unsigned largest_count = (1u << 20) - 1;  // the hardware's limit, of arrivals and bytes
 
 // ---- Copies ----
 
@@ -29,14 +29,14 @@ struct Copy {
   void* to;
   const void* from;
   std::size_t bytes;
-  ProgramCounter site;      ///< where it was started
+  ProgramCounter site;      ///< where it was issued
   bool counted;             ///< ends a phase by its bytes
   bool ready;               ///< not counted: its phase has ended
   bool bulk;                ///< by the copy engine
-  std::uint16_t fill = 0;   ///< without a source: what is written
-  std::size_t element = 0;  ///< of a reduction, with what is done for each
+  std::uint16_t fill = 0;   ///< what a copy without a source writes
+  std::size_t element = 0;  ///< bytes of an element, for a reduction by combine()
   void (*combine)(void* to, const void* from) = nullptr;
-  std::shared_ptr<char[]> read = nullptr;  ///< what the source was when it was read; null: not yet
+  std::shared_ptr<char[]> read = nullptr;  ///< the source as it was read; null: not yet
   bool again = false;                      ///< of a multicast, for a block that is not its first
 };
 
@@ -99,9 +99,9 @@ void land(const Copy& copy) {
 // ---- The word of an mbarrier ----
 
 struct State {
-  std::uint64_t pending : 20;   ///< arrivals that the current phase lacks
-  std::uint64_t expected : 20;  ///< arrivals that the next phase needs
-  std::int64_t bytes : 22;      ///< bytes that the current phase lacks
+  std::uint64_t pending : 20;   ///< arrivals missing in the current phase
+  std::uint64_t expected : 20;  ///< arrivals that the next phase expects
+  std::int64_t bytes : 22;      ///< bytes missing in the current phase
   std::uint64_t parity : 1;     ///< of the current phase
   std::uint64_t unused : 1;
 };
@@ -117,7 +117,7 @@ State load(const std::uint64_t* barrier) {
   return state_of(__atomic_load_n(barrier, __ATOMIC_ACQUIRE));
 }
 
-/// Changes the word; \returns what it was. The phase ends when nothing is missing.
+/// Changes the word; \returns its old value. The phase ends when nothing is missing.
 template <class F>
 std::uint64_t update(std::uint64_t* barrier, F change) {
   std::uint64_t old = __atomic_load_n(barrier, __ATOMIC_ACQUIRE), word;
@@ -134,15 +134,15 @@ std::uint64_t update(std::uint64_t* barrier, F change) {
   return old;
 }
 
-// ---- What the word has no room for ----
+// ---- What does not fit into the word ----
 
 struct Record {
   std::uint32_t serial = 0;  ///< of the block that owned the memory when it was initialised
   std::uint32_t time = 0;    ///< of that block, when its thread `rank` initialised it
   unsigned rank = 0;
   ProgramCounter site = 0;
-  bool raced = false;  ///< somebody used it before that was known to him
-  /// Who of another block used it last.
+  bool raced = false;  ///< a thread used it before it knew of that
+  /// The thread of another block that used it last.
   std::uint32_t other_serial = 0, other_time = 0;
   unsigned other_rank = 0;
   ProgramCounter other_site = 0;
@@ -169,7 +169,7 @@ std::uint32_t serial_of(const std::uint64_t* barrier) {
   return owner == nullptr ? 0 : owner->serial;
 }
 
-/// The text is no std::string: to make one is an access of the running thread until Unobserved.
+/// `text` is no std::string: before Unobserved its construction is an access of the running thread.
 [[noreturn]] void fail(const char* kind, const char* text, ProgramCounter site,
                        int cuda_error = error_launch_failure) {
   const Unobserved unobserved;
@@ -223,7 +223,7 @@ void check_count(unsigned count, ProgramCounter site) {
   }
 }
 
-/// Does the copy engine see what was written to both sides?
+/// Is everything that was written on both sides visible to the copy engine?
 void check_seen(const void* to, const void* from, std::size_t bytes, ProgramCounter site) {
   if (!checking) return;
   if (from != nullptr) {
@@ -232,7 +232,7 @@ void check_seen(const void* to, const void* from, std::size_t bytes, ProgramCoun
   check_copy(*current_thread, reinterpret_cast<std::uintptr_t>(to), bytes, Access::store, site);
 }
 
-/// What the copy engine moves: multiples of 16 bytes.
+/// The copy engine moves multiples of 16 bytes.
 void check_bulk(const void* to, const void* from, std::size_t bytes, ProgramCounter site) {
   if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes) %
           16 !=
@@ -243,8 +243,8 @@ void check_bulk(const void* to, const void* from, std::size_t bytes, ProgramCoun
   check_seen(to, from, bytes, site);
 }
 
-/// A copy engine sees a barrier only after a fence: one for barriers by who initialised it, or a
-/// proxy fence.
+/// A barrier is visible to the copy engine only after a fence: the thread that initialised it
+/// issues a fence for barriers or a proxy fence.
 void check_initialised(const Record& record, ProgramCounter site) {
   const Thread& thread = *current_thread;
   const Block& block = *thread.block;
@@ -263,8 +263,8 @@ ProgramCounter caller(const void* address) {
   return current_thread == nullptr ? 0 : counter_of(address);
 }
 
-/// A test that failed. If that is all that the threads of the gang have done for very many rounds,
-/// nobody is left who could end the phase: no need to wait for SIMT_TIMEOUT.
+/// A test that failed. If the threads of the gang have done nothing else for very many rounds, no
+/// thread is left that could end the phase: the launch need not wait for SIMT_TIMEOUT.
 void note_idle(const std::uint64_t* barrier) {
   Thread& thread = *current_thread;
   Gang& gang = *thread.block->gang;
@@ -286,7 +286,7 @@ void note_idle(const std::uint64_t* barrier) {
   abandon(*gang.grid, error_timeout);
 }
 
-// ---- Bulk copies that are under way to shared memory ----
+// ---- Bulk copies to shared memory that are in flight ----
 
 thread_local std::uint64_t copies_changed = 1;  ///< counts what changes any record's list of copies
 
@@ -295,7 +295,7 @@ struct Target {
   ProgramCounter site;
 };
 
-/// Where they will land, neighbours as one.
+/// Where these copies will land; neighbouring ranges are joined.
 const std::vector<Target>& targets_under_way() {
   thread_local std::vector<Target> targets;
   thread_local std::uint64_t as_of = 0;
@@ -321,7 +321,7 @@ const std::vector<Target>& targets_under_way() {
   return targets;
 }
 
-/// Takes those copies out of the list for which `wanted` holds, and lands them.
+/// Removes those copies from the list for which `wanted` holds, and lands them.
 template <class F>
 std::int64_t land_if(std::vector<Copy>& copies, F wanted) {
   std::int64_t bytes = 0;
@@ -453,7 +453,7 @@ bool mbarrier_test(std::uint64_t* barrier, bool parity) {
   }
   State state = load(barrier);
   if (state.parity == parity && state.pending == 0 && !record.copies.empty()) {
-    // All have arrived and only bytes are missing: now they come.
+    // All have arrived and only bytes are missing: now they land.
     acquire(barrier);
     const std::int64_t bytes =
         land_if(record.copies, [](const Copy& copy) { return copy.counted; });
@@ -502,7 +502,7 @@ void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size
   record.copies.push_back({to, from, bytes, site, counted, false, counted});
   ++copies_changed;
   record.copies.back().again = again;
-  release(barrier);  // whoever lands the copy reads what this thread has written
+  release(barrier);  // the thread that lands the copy sees what this one has written
 }
 
 void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
@@ -522,7 +522,7 @@ void tensor_load(std::uint64_t* barrier, void* shared, const void* map,
     record.copies.back().again = again;
   }
   ++copies_changed;
-  release(barrier);  // whoever lands the copy reads what this thread has written
+  release(barrier);  // the thread that lands the copy sees what this one has written
 }
 
 void mbarrier_copy_piece(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
@@ -604,7 +604,7 @@ void async_wait(unsigned pending) {
   groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(land));
 }
 
-// ---- Work that is done when somebody waits for it ----
+// ---- Work that is deferred until a thread waits for it ----
 
 void later(Later* call, void* to, std::uint64_t a, std::uint64_t b) {
   Thread& thread = *current_thread;
@@ -615,7 +615,7 @@ void later(Later* call, void* to, std::uint64_t a, std::uint64_t b) {
 }
 
 namespace {
-/// What an arrival has given away may be under way already: to be overwritten while it is read.
+/// After an arrival a copy that overwrites the operands may be in flight while they are read.
 void check_not_refilled(Thread& thread, std::uintptr_t at, std::size_t bytes, ProgramCounter site) {
   for (const Target& target : targets_under_way()) {
     if (target.to <= at || at + bytes <= target.from) continue;
@@ -655,7 +655,7 @@ void later_wait(unsigned pending) {
   const auto is_exposed = [](const Thread::Task& task) { return task.exposed; };
   for (std::size_t g = 0; g < closed - pending; ++g) {
     thread.exposed = checking && std::any_of(groups[g].begin(), groups[g].end(), is_exposed);
-    if (thread.exposed) {  // as the hardware may: who waits for the arrival goes on first
+    if (thread.exposed) {  // a thread that waited for the arrival may run first, as on a GPU
       step_aside(thread);
       step_aside(thread);
     }
@@ -670,7 +670,7 @@ void later_wait(unsigned pending) {
 namespace {
 
 struct Groups {
-  std::uint32_t serial = 0;  ///< of the block; another one's are gone
+  std::uint32_t serial = 0;  ///< of the block; groups of an earlier block are gone
   std::vector<Copy> open;
   std::list<std::vector<Copy>> closed;
 };
@@ -707,7 +707,7 @@ void bulk_reduce(void* to, const void* from, std::size_t bytes, std::size_t elem
 }
 
 namespace {
-/// `reduction`: nothing, or what is done with each element.
+/// `reduction`: nullptr, or how to combine each element.
 void tensor_to_global(const void* map, const std::int32_t* coordinates, int rank,
                       const void* shared, TensorReduction reduction, const void* pc) {
   const ProgramCounter site = caller(pc);
@@ -828,7 +828,7 @@ std::uint32_t active_lanes(const char* file, int line) {
   at->lanes |= 1u << thread.lane;
   ++at->inside;
   if (first) {
-    // A lane that polls stays runnable: two rounds without a newcomer are enough.
+    // A lane that polls stays runnable: stop after two rounds without a newcomer.
     for (int quiet = 0; quiet < 2 && others_can_run(warp, at->lanes);) {
       const std::uint32_t before = at->lanes;
       give_way(*current_thread);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Memory barriers that count bytes (mbarrier), bulk copies, and what cooperative groups ask of the
-/// engine. Copies land as late as CUDA allows: when somebody waits for them.
+/// Memory barriers that count bytes (mbarrier), bulk copies, and the part of cooperative groups
+/// that needs the engine. Copies land as late as CUDA allows: when a thread waits for them.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,32 +13,35 @@ namespace simt {
 
 // ---- mbarrier: one word of 8 bytes, in shared memory or anywhere else ----
 
+/// Makes the word a barrier that expects `count` arrivals per phase, 1 to 2^20 - 1.
 void mbarrier_init(std::uint64_t* barrier, unsigned count);
+/// Ends the use of the word as a barrier.
 void mbarrier_invalidate(std::uint64_t* barrier);
 /// Expects `bytes` more in the current phase, then arrives `count` times. With `drop`, the next
-/// phases expect that many arrivals less. \returns a token of the phase, for mbarrier_test().
+/// phases expect that many fewer arrivals. \returns a token of the phase, for mbarrier_test().
 std::uint64_t mbarrier_arrive(std::uint64_t* barrier, unsigned count = 1, std::int64_t bytes = 0,
                               bool drop = false);
+/// Expects `bytes` more in the current phase; does not arrive.
 void mbarrier_expect(std::uint64_t* barrier, std::int64_t bytes);
 /// Has the phase of this parity ended? If so, its copies have landed.
 bool mbarrier_test(std::uint64_t* barrier, bool parity);
 bool mbarrier_parity(std::uint64_t token);       ///< of the phase that the token belongs to
 unsigned mbarrier_pending(std::uint64_t token);  ///< arrivals that were missing
-/// A copy that belongs to the barrier's current phase. `counted`: its bytes are those that
-/// mbarrier_expect() speaks of; otherwise it just lands before a wait for the phase ends. `again`:
-/// to one more block of a multicast, so that its bytes were read before.
+/// A copy that belongs to the barrier's current phase. `counted`: mbarrier_expect() covers its
+/// bytes; otherwise it lands before a wait for the phase ends, without a count. `again`: to one
+/// more block of a multicast, so its source was read before.
 void mbarrier_copy(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
                    bool counted, bool again = false);
-/// The same by the running thread's own instruction (LDGSTS) of 4, 8 or 16 bytes, not by the copy
-/// engine: the counters see it. `pc`: a return address into the kernel.
+/// The same as an instruction of the running thread (LDGSTS) of 4, 8 or 16 bytes, not by the copy
+/// engine, so the counters see it. `pc`: a return address into the kernel.
 void mbarrier_copy_piece(std::uint64_t* barrier, void* to, const void* from, std::size_t bytes,
                          const void* pc);
-/// The copies that the running thread began and nobody has waited for belong to the barrier's
-/// current phase (cp.async.mbarrier.arrive). Arrives not.
+/// The copies that the running thread has issued and no thread has waited for join the barrier's
+/// current phase (cp.async.mbarrier.arrive). Does not arrive.
 void mbarrier_take_copies(std::uint64_t* barrier);
 
-/// A value that a thread stores into any block of its cluster (st.async), or combines with what is
-/// there (red.async): its bytes count at the barrier, which lies beside it. Lands at once.
+/// A value that a thread stores into any block of its cluster (st.async), or combines with the old
+/// value (red.async). Its bytes are counted by the barrier in the same block. Lands at once.
 void mbarrier_store(std::uint64_t* barrier, void* to, const void* value, std::size_t bytes,
                     void (*combine)(void* to, const void* from) = nullptr);
 
@@ -49,12 +52,13 @@ SIMT_INLINE void mbarrier_wait(std::uint64_t* barrier, bool parity) {
 
 // ---- Groups of bulk copies of the running thread ----
 
+/// Queues a copy in the open group. Multiples of 16 bytes.
 void bulk_copy(void* to, const void* from, std::size_t bytes);
 
-/// What a reduction does with an element in global memory.
+/// How a reduction combines values with an element in global memory.
 enum class Reduction : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor };
 
-/// Does CUDA have it for elements of T? Bits count as whole numbers of their size.
+/// Does CUDA have this reduction for elements of T? Bits count as integers of their size.
 template <class T>
 constexpr bool is_reducible(Reduction op) {
   constexpr bool whole = std::is_integral_v<T> && sizeof(T) >= 4;
@@ -115,21 +119,23 @@ void bulk_reduce(void* to, const void* from, std::size_t bytes, std::size_t elem
 SIMT_INLINE void bulk_reduce_add(float* to, const float* from, std::size_t bytes) {
   bulk_reduce(to, from, bytes, sizeof(float), reduce_one<Reduction::add, float>);
 }
+/// Closes the open group.
 void bulk_commit();
-void bulk_wait(unsigned pending);  ///< lands all but the last `pending` groups
-/// Reads what they copy, so that it may be overwritten. They land at bulk_wait(), or when their
-/// thread ends.
+void bulk_wait(unsigned pending);  ///< lands all but the newest `pending` groups
+/// Reads the sources of these copies, so that they may be overwritten. The copies land at
+/// bulk_wait(), or when their thread ends.
 void bulk_wait_read(unsigned pending);
 
-// ---- What an instruction begins, and has done when its thread has waited (wgmma) ----
+// ---- Asynchronous instructions, which end by the time the thread waits for them (wgmma) ----
 
-/// call(to, a, b) by the running thread, as late as CUDA allows: at later_wait(); in groups, as
-/// copies are.
+/// Defers call(to, a, b) by the running thread as late as CUDA allows: to later_wait(). Deferred
+/// calls form groups, as copies do.
 void later(Later* call, void* to, std::uint64_t a, std::uint64_t b);
+/// Closes the open group.
 void later_commit();
-/// Reads shared memory as the copy engine and the tensor cores do: by the async proxy.
+/// Reads shared memory through the async proxy, as the copy engine and the tensor cores do.
 void read_by_proxy(void* to, const void* from, std::size_t bytes);
-void later_wait(unsigned pending);  ///< does all but the last `pending` groups
+void later_wait(unsigned pending);  ///< runs all but the newest `pending` groups
 
 // ---- For cooperative groups ----
 

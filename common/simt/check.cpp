@@ -1,10 +1,9 @@
-// What a kernel may not do: races, bad addresses, reads of what nobody wrote.
+// Finds races, bad addresses, and reads of unwritten memory.
 //
 // Each word of device and shared memory has a cell with its last plain writer, two atomic writers
-// and two readers. An access
-// races with an earlier one by another thread if one of them writes, not both are atomic, and no
-// barrier, warp function, launch, or pair of fence and flag lies between them. Order is kept as
-// block time: a counter that every synchronisation of the block moves on.
+// and two readers. An access races with an earlier one by another thread if one of them writes, not
+// both are atomic, and no barrier, warp function, launch, or pair of fence and flag lies between
+// them. Order is kept as block time: a counter that every synchronisation of the block advances.
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -32,16 +31,15 @@ struct Record {
 };
 struct Cell {
   Record write, strong_write[2], read[2];
-  std::uint16_t turn;  ///< of the loop around the plain write
+  std::uint16_t turn;  ///< iteration of the loop around the plain write
   std::atomic<std::uint8_t> locked;
 };
 static_assert(sizeof(Record) == 12 && sizeof(Cell) == 64);
 constexpr std::uint32_t last_time = (1u << 22) - 1;
 
 Cell* cells = nullptr;
-/// For each word the launch (mod 255, from 1) that only read it so far, and by more threads than a
-/// cell can keep: the next reader need not look at the cell, which lies 64 bytes from its
-/// neighbour.
+/// For each word the launch (mod 255, from 1) that has only read it so far, with more readers than
+/// a cell can keep: the next reader skips the cell, which is 64 bytes away from its neighbour.
 std::uint8_t* only_read = nullptr;
 bool instrumented_code = false;
 std::string triple(const char* what, const uint3& at) {
@@ -61,21 +59,21 @@ std::string name_of(const Grid& grid, std::uint32_t serial, unsigned rank) {
 
 namespace {
 
-/// The common cases of ordered(): nothing recorded, an earlier launch of the host, the same thread,
-/// a barrier.
+/// The common cases of ordered(): no record, an earlier launch of the host, the same thread, a
+/// barrier.
 inline bool surely_ordered(const Record& record, const Thread& thread, const Block& block) {
   if (record.serial != block.serial) return record.serial < block.grid->family_serial;
   return record.time < barrier_time_of(thread) || record.rank == thread.rank;
 }
 
-/// Is what `record` did ordered before what `thread` does now? `loaded_at`: if loosely, the strong
-/// load that an acquire should have come with.
+/// Is the access of `record` ordered before what `thread` does now? `loaded_at`: if the order is
+/// loose, the strong load that lacks an acquire.
 Ordered ordered(const Record& record, const Thread& thread, ProgramCounter* loaded_at) {
   if (surely_ordered(record, thread, *thread.block)) return Ordered::yes;
   return order_known(thread, record.serial, record.time, record.rank, loaded_at);
 }
 
-/// A window of shared memory keeps the records of the blocks that had it before.
+/// A window of shared memory keeps the records of the blocks that used it before.
 bool is_alive(const Gang& gang, std::uint32_t serial) {
   for (const auto& block : gang.blocks) {
     if (block->serial == serial) return true;
@@ -179,8 +177,8 @@ __attribute__((noinline, cold)) void report(const Thread& thread, std::uintptr_t
        before.pc, pc);
 }
 
-/// Of several that did the same, two are kept, of different blocks or else of different warps if
-/// there are: so at least one is not the thread that comes next.
+/// Of several equal accesses two are kept: of different blocks or else of different warps if there
+/// are any. So at least one of them is not the thread that comes next.
 void keep(Record (&two)[2], const Record& now, const Thread& thread, bool shared) {
   for (Record& reader : two) {
     if (reader.serial == now.serial && reader.rank == now.rank) {
@@ -204,8 +202,8 @@ void keep(Record (&two)[2], const Record& now, const Thread& thread, bool shared
     two[1] = now;
 }
 
-/// Are two readers known already that any racing writer would meet? Two of different warps since
-/// the last barrier, or two lanes of this warp since its lanes last met.
+/// Does the cell hold two readers with which any racing writer would conflict? Two of different
+/// warps since the last barrier, or two lanes of this warp since its last synchronisation.
 inline bool two_read_already(const Cell& cell, const Thread& thread, unsigned bytes) {
   const Block& block = *thread.block;
   const Record &a = cell.read[0], &b = cell.read[1];
@@ -219,7 +217,7 @@ inline bool two_read_already(const Cell& cell, const Thread& thread, unsigned by
   return warp_a == thread.warp && earlier >= mine.known && !mine.lane_knows;
 }
 
-/// Plain loads whose value the same thread gave to an atomicCAS() of the same word next.
+/// Plain loads whose value the same thread used next in an atomicCAS() of the same word.
 std::mutex guesses_mutex;
 std::set<std::uint32_t> guesses;
 
@@ -228,13 +226,13 @@ bool is_guess(std::uint32_t pc) {
   return guesses.count(pc & ((1u << 25) - 1)) != 0;
 }
 
-/// Is this store made by the instruction that `record` was made by, for another lane?
+/// Does this store belong to the instruction of `record`, as another lane's part of it?
 bool is_same_instruction(const Record& record, const Thread& thread, ProgramCounter pc) {
   return record.pc == (pc & ((1u << 25) - 1)) && record.serial == thread.block->serial &&
          record.rank / 32 == thread.warp;
 }
 
-/// A store over another that nothing orders before it: what it writes is there only after it.
+/// An unordered store over another one: whether the values differ is known only after it.
 void suspect(Thread& thread, std::uintptr_t address, unsigned bytes, const Record& before,
              ProgramCounter pc) {
   const Unobserved unobserved;
@@ -290,14 +288,14 @@ class Lock {
 bool is_copied(const Record& record) {
   return record.strength == static_cast<unsigned>(Strength::copied);
 }
-/// A copy is, a reduction by the copy engine is not.
+/// True for copies; false for reductions by the copy engine.
 bool is_plain(const Record& record) {
   return record.strength == static_cast<unsigned>(Strength::plain) ||
          (is_copied(record) && record.atomic == 0);
 }
 bool is_strong(const Record& record) { return !is_plain(record); }
 
-/// Has this launch only read all bytes of the word, in two blocks at least? No third would be kept.
+/// Has this launch only read all bytes of the word, in at least two blocks? A third is not kept.
 bool read_by_two_blocks(const Cell& cell, const Grid& grid) {
   const auto before = [&](const Record& record) { return record.serial < grid.first_serial; };
   const Record &a = cell.read[0], &b = cell.read[1];
@@ -305,7 +303,7 @@ bool read_by_two_blocks(const Cell& cell, const Grid& grid) {
          before(cell.write) && before(cell.strong_write[0]) && before(cell.strong_write[1]);
 }
 
-/// What other warps of the block read of the word by volatile loads that nothing orders before this
+/// Keeps volatile loads of the word by other warps of the block that nothing orders before this
 /// volatile store.
 void note_early_loads(Thread& thread, std::uintptr_t address, const Cell& cell, ProgramCounter pc) {
   for (const Record& read : cell.read) {
@@ -318,7 +316,7 @@ void note_early_loads(Thread& thread, std::uintptr_t address, const Cell& cell, 
   }
 }
 
-/// `turn`: how often the thread has come to this store.
+/// `turn`: how many times the thread has executed this store.
 void check_race(Thread& thread, std::uintptr_t address, std::size_t word, unsigned bytes,
                 Access kind, Strength strength, ProgramCounter pc, std::uint16_t turn) {
   const Block& block = *thread.block;
@@ -429,7 +427,7 @@ std::string name_of(const Thread& thread) {
 
 namespace {
 
-/// The commonest case: whole words of device memory that this launch only reads.
+/// The most common case: whole words of device memory that this launch only reads.
 inline bool is_only_read(const Thread& thread, std::uintptr_t address, std::size_t bytes) {
   const std::uintptr_t offset = address - ranges.heap;
   if (((address | bytes) & 3) != 0 || offset >= ranges.heap_bytes) return false;
@@ -563,7 +561,7 @@ void will_compare(const volatile void* address) {
 
 std::uint8_t launch_tag(std::uint64_t number) {
   const auto tag = static_cast<std::uint8_t>(number % 255 + 1);
-  if (tag == 1 && only_read != nullptr)  // the numbers of 255 launches ago come again
+  if (tag == 1 && only_read != nullptr)  // the numbers of 255 launches ago are reused
     madvise(only_read, word_count(), MADV_DONTNEED);
   return tag;
 }
@@ -603,8 +601,8 @@ void report_leaving(const Block& block, const std::string& what, ProgramCounter 
        pc, 0);
 }
 
-/// A copy that `thread` starts in a cluster, and what another block did there before: must be known
-/// to the thread, and a proxy fence must lie between.
+/// A copy that `thread` issues in a cluster, after an access by another block: the thread must know
+/// of that access, and a proxy fence must lie between.
 Verdict between_blocks(const Thread& thread, const Record& record) {
   for (const auto& other : thread.block->gang->blocks) {
     if (other->serial != record.serial || other->meeting.members == 0) continue;
@@ -616,7 +614,7 @@ Verdict between_blocks(const Thread& thread, const Record& record) {
     const bool fenced = record.time < by->proxy_fence.time || thread.proxy_fence.time > 0;
     return fenced ? Verdict::fine : Verdict::no_proxy_fence;
   }
-  return Verdict::fine;  // it has left
+  return Verdict::fine;  // that block has ended
 }
 
 void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes, Access kind,
@@ -628,7 +626,7 @@ void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes,
     if (record.serial != block.serial && is_window(address)) return between_blocks(thread, record);
     const bool passed = record.serial == block.serial
                             ? passed_to_copies(thread, record.time, record.rank)
-                            : grid.any_proxy_fence.load();  // who wrote it may be over by now
+                            : grid.any_proxy_fence.load();  // the writing block may have ended
     return passed ? Verdict::fine : Verdict::no_proxy_fence;
   };
   for (std::uintptr_t a = address; a < address + bytes; a += 4) {
@@ -641,8 +639,8 @@ void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes,
       return;
     }
     if (kind == Access::load) continue;
-    // A barrier is no promise that a read is over when the engine overwrites what was read: seen on
-    // an H200 (chapter 09, demos/refill.cu).
+    // A barrier does not promise that a read has ended before the engine overwrites its source:
+    // seen on an H200 (chapter 09, demos/refill.cu).
     for (const Record* record : {&cells[word].read[0], &cells[word].read[1]}) {
       if (record->serial != block.serial && !is_window(address)) continue;
       const Verdict verdict = verdict_on(*record);

@@ -14,7 +14,7 @@ namespace simt {
 
 namespace {
 
-/// Has the system given memory to this address?
+/// Has the system mapped memory at this address?
 bool is_mapped(std::uintptr_t address) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   return msync(reinterpret_cast<void*>(address / page * page), 1, MS_ASYNC) == 0;
@@ -24,7 +24,7 @@ bool is_my_window(const Thread& thread, std::uintptr_t address) {
   return address - reinterpret_cast<std::uintptr_t>(thread.block->memory) < window_bytes;
 }
 
-/// "" or which other block of the same gang the address is shared memory of.
+/// The other block of the same gang whose shared memory holds the address, as text; or "".
 std::string of_other_block(const Thread& thread, std::uintptr_t address) {
   for (const auto& block : thread.block->gang->blocks) {
     if (address - reinterpret_cast<std::uintptr_t>(block->memory) >= window_bytes) continue;
@@ -37,8 +37,8 @@ std::string of_other_block(const Thread& thread, std::uintptr_t address) {
   return "";
 }
 
-/// Where an address lies counted from each array that the kernel was given: the nearest allocation
-/// need not be the one whose index went wrong. Empty where the address lies next to one of them.
+/// The offset of an address from each array that the kernel was given: the nearest allocation need
+/// not be the one with the wrong index. Empty if the address lies close to one of them.
 std::string from_arguments(const Body& body, std::uintptr_t address) {
   constexpr std::intptr_t next_to = 32, far_away = std::intptr_t{1} << 35;
   if (body.pointers == nullptr) return "";

@@ -23,9 +23,10 @@ struct Context {
   void* stack_pointer = nullptr;
 };
 /// Saves where we are, changes stacks and jumps to where the other one stopped. Inlined, and
-/// without call or ret: the processor predicts where a ret goes from the calls before it, and each
-/// guess would be wrong on the new stack, at 6 ns apiece. The compiler saves what it needs of the
-/// registers that the list names; 128 bytes below the stack pointer may hold its data (red zone).
+/// without call or ret: the processor predicts the target of a ret from the calls before it, and
+/// each prediction would be wrong on the new stack, at 6 ns apiece. The compiler saves the
+/// registers of the list that it needs; 128 bytes below the stack pointer may hold its data (red
+/// zone).
 __attribute__((always_inline)) inline void switch_context(Context& from, Context& to) {
   void** save = &from.stack_pointer;
   void* load = to.stack_pointer;

@@ -1,11 +1,11 @@
-// Counts what a warp asks of the memory, like a profiler.
+// Counts the memory requests of each warp, as a profiler does.
 //
-// Lanes run one after the other, so their accesses come apart in time. Each lane keeps a list of
-// what it did: basic blocks, calls, accesses. When the lanes of a warp meet, the lists are matched
-// as the hardware would have run them: the lanes that are deepest in calls and, among those, at the
-// lowest address go first, alone, until they catch up with the others. The compiler lays code out
-// so that branches join at a higher address, so lanes that diverged meet again at the join. What
-// the lanes of one step do together is one warp instruction: one request.
+// Lanes run one after the other, so accesses of one instruction happen at different times. Each
+// lane keeps a list of events: basic blocks, calls, accesses. When the lanes of a warp synchronize,
+// the lists are matched in the order of the hardware: the lanes that are deepest in calls and,
+// among those, at the lowest address run first, alone, until they reach the others. The compiler
+// places the joins of branches at higher addresses, so diverged lanes reconverge there. What the
+// lanes of one step do together is one warp instruction: one request.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -20,7 +20,7 @@ namespace simt {
 struct Site {
   std::uint64_t requests = 0, lanes = 0, units = 0, ideal = 0, bytes_asked = 0;
   unsigned bytes = 0;
-  bool halves = false;  ///< 16 bytes at multiples of 8: a GPU does two accesses
+  bool halves = false;  ///< 16 bytes at a multiple of 8: a GPU needs two accesses
 };
 
 /// What one worker counted of one grid.
@@ -47,7 +47,7 @@ struct Counters {
 
 namespace {
 
-constexpr std::size_t many_events = 1 << 15;  // of one lane: let the others catch up
+constexpr std::size_t many_events = 1 << 15;  // of one lane: then the others run first
 constexpr std::size_t too_many_events = 1 << 22;
 
 /// One warp instruction.
@@ -77,7 +77,7 @@ unsigned sectors(const Request& r) {
   return distinct(touched, n);
 }
 
-/// Atomics visit a sector once for each lane that hits the same address in it.
+/// Atomics use a sector once for each lane that hits the same address in it.
 unsigned atomic_sectors(const Request& r) {
   std::map<std::uintptr_t, std::map<std::uintptr_t, unsigned>> lanes_at;
   for (unsigned k = 0; k < r.active; ++k) ++lanes_at[r.address[k] >> 5][r.address[k]];
@@ -90,8 +90,8 @@ unsigned atomic_sectors(const Request& r) {
   return total;
 }
 
-/// Most distinct words that the lanes [first, last) of a request want from one bank: shared memory
-/// has 32 banks of 4 bytes.
+/// The most distinct words in one bank that the lanes [first, last) of a request need: shared
+/// memory has 32 banks of 4 bytes.
 unsigned conflicts(const Request& r, unsigned first, unsigned last) {
   std::uintptr_t words[128];
   unsigned n = 0;
@@ -104,7 +104,7 @@ unsigned conflicts(const Request& r, unsigned first, unsigned last) {
   return most;
 }
 
-/// Does every active lane find the lane beside it (lane xor `other`) inactive or at its address?
+/// Is the neighbour of every active lane (lane xor `other`) inactive or at the same address?
 bool pairs_agree(const Request& r, unsigned other) {
   std::uintptr_t at[32];
   for (unsigned k = 0; k < r.active; ++k) at[r.lane[k]] = r.address[k];
@@ -115,8 +115,8 @@ bool pairs_agree(const Request& r, unsigned other) {
   return true;
 }
 
-/// A warp's access goes in groups: 32 lanes of up to 4 bytes, 16 of 8, 8 of 16. A load whose lanes
-/// agree in pairs needs half as many groups. Checked against an H200 (tests/evidence).
+/// The lanes of an access form groups: 32 lanes of up to 4 bytes, 16 of 8, 8 of 16. A load whose
+/// lanes agree in pairs needs half as many groups. Checked against an H200 (tests/evidence).
 unsigned wavefronts(const Request& r, bool load, unsigned* groups) {
   unsigned lanes = r.bytes <= 4 ? 32 : r.bytes == 8 ? 16 : 8;
   if (load && r.bytes >= 8 && (pairs_agree(r, 1) || pairs_agree(r, 2))) lanes *= 2;
@@ -132,7 +132,7 @@ unsigned wavefronts(const Request& r, bool load, unsigned* groups) {
   return total;
 }
 
-/// Lanes that update one bank go one after the other, even at the same address.
+/// Lanes that update one bank are serialised, even at the same address.
 unsigned atomic_wavefronts(const Request& r) {
   unsigned in_bank[32] = {}, most = 0;
   for (unsigned k = 0; k < r.active; ++k) {
@@ -194,7 +194,7 @@ Counters& counters_of(Worker& worker) {
   return *worker.counters;
 }
 
-/// The lanes of a warp with events to match, and what the next of each is.
+/// The lanes of a warp with events to match, and the next event of each.
 class Matcher {
  public:
   Matcher(Warp& warp, Counters& counters, bool force)
@@ -209,7 +209,7 @@ class Matcher {
   }
 
   void run() {
-    // A lane that still runs and whose list is at its end: what it does next is not known yet.
+    // A lane that still runs and whose list is at its end: its next event is not known yet.
     while (active_ != 0 && (force_ || (unsettled_ & ~active_) == 0)) step();
     if (force_ && unsettled_ != 0) counters_.exact = false;
     const Block& block = *warp_.lanes[0]->block;
@@ -222,7 +222,7 @@ class Matcher {
  private:
   const Event& head(unsigned l) const { return lists_[l][warp_.cursors[l].next]; }
 
-  /// The lanes that go next: deepest in calls, then lowest address; all at the same place.
+  /// The lanes of the next step: deepest in calls, then lowest address; all at the same place.
   std::uint32_t choose() const {
     const unsigned first = static_cast<unsigned>(__builtin_ctz(active_));
     const ProgramCounter pc = head(first).pc;
@@ -284,7 +284,7 @@ class Matcher {
     const std::uintptr_t asked = request.address[0];
     count_request(counters_, event, request, trace_);
     if (event.kind != Event::store && warp_.asked == asked && warp_.asked_at == event.pc) {
-      counters_.polled_words += words;  // it waits: how often depends on who runs when
+      counters_.polled_words += words;  // it polls: how often depends on the order of threads
       if (!event.shared) counters_.polled_sectors += counters_.site(event).units - before;
     } else {
       warp_.words += words;
@@ -382,7 +382,7 @@ KernelCount count_of(const std::string& name, const KernelTotal& total) {
   return count;
 }
 
-/// What each place in the code has of the rows of its kernel's table.
+/// For each place in the code its share in the rows of its kernel's table.
 std::vector<TracedPlace> places_of(const KernelCount& count, const Counters& counters) {
   std::vector<TracedPlace> places;
   for (const auto& [key, site] : counters.sites) {
@@ -396,7 +396,7 @@ std::vector<TracedPlace> places_of(const KernelCount& count, const Counters& cou
       if (line.file == where.file && line.line == where.line &&
           line.access == std::string(name_of(kind)) && (line.space == Space::shared) == shared &&
           (row > k || kind == Event::atomic_loop)) {
-        row = k;  // of two rows of atomics the second is that of the loops
+        row = k;  // of two rows of atomics the second has the loops
       }
     }
     places.push_back({row, pc, kind, shared, site.requests, site.lanes, site.units, site.ideal});
@@ -451,7 +451,7 @@ void merge_counters(Worker& worker, Grid& grid) {
   to.warp_steps += from.warp_steps;
   to.lane_steps += from.lane_steps;
   to.exact = to.exact && from.exact;
-#if defined(__clang__)  // it reorders and merges blocks, so lanes may seem to meet elsewhere
+#if defined(__clang__)  // it reorders and merges blocks: lanes may seem to join elsewhere
   to.exact = to.exact && !from.diverged;
 #endif
   worker.counters.reset();

@@ -10,13 +10,13 @@
 namespace simt {
 namespace {
 
-/// A kernel's name as its launch spells it, in parts: "ns::sum<4, T>" is base "sum", arguments
+/// A kernel's name as its launch spells it, split: "ns::sum<4, T>" is base "sum", arguments
 /// "<4, T>". Other expressions ("table[k].kernel") are all base.
 struct KernelName {
   std::string base, arguments;
 };
 
-/// Where the template arguments end that begin at `text[at]`; npos if they do not.
+/// Where the template arguments that begin at `text[at]` end; npos if they do not.
 std::size_t end_of_arguments(const std::string& text, std::size_t at) {
   int angles = 0, brackets = 0;
   for (; at < text.size(); ++at) {
@@ -77,7 +77,7 @@ std::string heading(const KernelCount& kernel, const std::string& name) {
          counted(kernel.barriers, "barrier") + " (per warp)\n";
 }
 
-/// A row; below it, with an arrow at "per request", what is to be said about it.
+/// A row; below it, with an arrow at "per request", the hint for it.
 std::string row(const LineCount& l, const std::string& where, int width) {
   const auto per = [&](std::uint64_t v) {
     return static_cast<double>(v) / static_cast<double>(l.requests);
@@ -113,7 +113,7 @@ std::string rows(const KernelCount& kernel) {
   return text;
 }
 
-/// How often each text is there.
+/// How often each text occurs.
 std::map<std::string, int> tally(const std::vector<std::string>& texts) {
   std::map<std::string, int> found;
   for (const std::string& text : texts) ++found[text];

@@ -34,7 +34,7 @@ std::size_t shared_offset(const void* address) {
 namespace {
 
 /// `source(lane, operand, first, last)`: which lane to read; first and last are the ends of the
-/// lane's group. Outside of the group a lane keeps its own value.
+/// lane's group. If that lane is outside the group, a lane keeps its own value.
 template <class F>
 void shuffle(WarpCall& call, F source) {
   for_lanes(call.mask, [&](int lane) {
@@ -147,7 +147,7 @@ Bits16 exchange_16(volatile void* p, Bits16 compare, Bits16 next, bool always) n
 }  // namespace simt
 
 long long clock64() {
-  if (simt::current_thread != nullptr) {  // it may have waited long enough, and go on
+  if (simt::current_thread != nullptr) {  // after this time the thread may stop waiting
     simt::current_thread->block->gang->idle_tests = 0;
   }
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -162,7 +162,7 @@ void __brkpt() {
   simt::fail_kernel("trap", cudaErrorLaunchFailure, "calls __brkpt()", __builtin_return_address(0));
 }
 
-/// What assert() calls; in place of the C library's, so that a kernel's assertion ends the kernel.
+/// Replaces the function of the C library, so that a kernel's assert() ends the kernel.
 extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file, unsigned line,
                                            const char* function) noexcept {
   if (simt::in_kernel()) {

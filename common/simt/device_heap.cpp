@@ -1,5 +1,5 @@
-// What kernels call of the C library: memory from the device's heap, and copies that are checked.
-// simt_libc.h puts these functions into instrumented code; the host's calls pass through.
+// The functions of the C library that kernels call: memory from the device's heap, and checked
+// copies. simt_libc.h puts them into instrumented code; the host's calls pass through.
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -13,7 +13,7 @@
 namespace simt {
 namespace {
 
-std::mutex mutex;  // of what follows
+std::mutex mutex;  // guards `given`
 std::map<std::uintptr_t, std::size_t>& given = *new std::map<std::uintptr_t, std::size_t>;
 std::size_t given_bytes = 0;
 

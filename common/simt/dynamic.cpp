@@ -1,14 +1,9 @@
 // Kernels that launch kernels.
 //
 // A child starts as late as CUDA allows: when all blocks of the grid that launches it have ended.
-// So nothing that a parent reads can come from a child. What may start then waits in queues, one
-// for each stream; which queue goes on is a matter of the order that was asked for. Nothing here
-// calls itself, however deep the launches go.
-//
-// What is ordered before what follows from the tree of launches. Of two grids look at the ancestors
-// (or the grids themselves) that one grid launched: in one queue, one ended with all it led to
-// before the other began. An ancestor of a grid came before it as far as the thread knew that made
-// the launch, or one before it in the queue.
+// So nothing that a parent reads can come from a child. Launches that may start then wait in
+// queues, one per stream; SIMT_ORDER decides which queue continues. Nothing here calls itself,
+// however deep the launches nest.
 #include "dynamic.hpp"
 
 #include <algorithm>
@@ -29,8 +24,8 @@ void drop(std::list<Waiting>& launches) {
   launches.clear();
 }
 
-/// A grid and all that it led to have ended: its tail launches are next in its queue, else the
-/// queue may end, and with it the grid that launched it.
+/// A grid and all its descendants have ended: its tail launches are next in its queue; without any
+/// the queue may end, and with it the grid that launched it.
 void ended(Family& family, Member* member) {
   for (; member != nullptr; member = member->parent) {
     Queue& queue = *member->queue;
@@ -78,7 +73,7 @@ void run_family(const Launch& launch, Body body) {
   run_grid(family, family.root, launch, body);
   if (family.pending > 0) start_children(family, family.root);
   while (!family.ready.empty() && sticky_error() == 0) start_next(family);
-  if (family.pending == 0) return;  // else a kernel went wrong: the others never start
+  if (family.pending == 0) return;  // otherwise a kernel failed: the rest never starts
   const auto drop_all = [](Member& member) {
     for (const auto& queue : member.queues) drop(queue->waiting);
     drop(member.tail);
@@ -107,7 +102,7 @@ std::string in_words(const Launch& launch) {
   return std::string(launch.kernel) + " at " + source_line(counter_of(launch.caller)).text();
 }
 
-/// Memory that ends with the block, or the thread, is nothing to give to a child.
+/// A child must not get pointers to memory that ends with the block or the thread.
 void check_pointers(const Thread& thread, const Launch& launch, const Body& body) {
   if (!checking || body.pointers == nullptr) return;
   std::vector<const void*> pointers(body.pointer_count);
@@ -124,8 +119,8 @@ void check_pointers(const Thread& thread, const Launch& launch, const Body& body
   }
 }
 
-/// Streams by number: of the block itself, of its grid, or for this launch alone. 0: not a stream
-/// that this kernel may use.
+/// A number for a stream: of the block itself, of its grid, or for this launch alone. 0: this
+/// kernel may not use the stream.
 std::uint64_t stream_of(const Thread& thread, cudaStream_t stream, Family& family) {
   constexpr std::uint64_t named = std::uint64_t{1} << 40, alone = named << 1, threads = named << 2;
   const Block& block = *thread.block;
@@ -155,7 +150,7 @@ Queue& queue_of(Member& member, std::uint64_t stream) {
 
 constexpr std::uintptr_t tail_launch = 3;  // cudaStreamTailLaunch
 
-/// Queues a launch, or says why not.
+/// Queues a launch, or returns why not.
 Refusal take(Thread& thread, const Launch& launch, Body body) {
   Grid& grid = *thread.block->grid;
   Family& family = *grid.family;
@@ -240,7 +235,12 @@ void report_refused_launches(Grid& grid) {
   grid.family->errors.clear();
 }
 
-// ---- What is ordered before what ----
+// ---- Order between grids ----
+//
+// It follows from the tree of launches. Two grids have ancestors (or are themselves grids) that one
+// grid launched: if these share a queue, one ended with all its descendants before the other began.
+// An ancestor of a grid is ordered before it as far as the thread that launched the grid knew, or
+// the thread that launched an earlier grid of the queue.
 
 void keep_learned(Gang& gang) {
   Member* const member = gang.grid->member;
@@ -256,7 +256,7 @@ void keep_learned(Gang& gang) {
 
 namespace {
 
-/// Two grids, or ancestors of them, that were launched by one grid.
+/// The two grids, or their nearest ancestors, that the same grid launched.
 std::pair<const Member*, const Member*> up_to_siblings(const Member* a, const Member* b) {
   while (a->depth > b->depth) a = a->parent;
   while (b->depth > a->depth) b = b->parent;
@@ -291,7 +291,7 @@ Ordered order_in_family(const Grid& grid, std::uint32_t serial, std::uint32_t ti
     if (m->parent != theirs && !grid.flags->any) continue;
     for (const Member* n = m; n != nullptr; n = n->previous) {
       if (n->knew && knows(known_to(*n->knew, serial, time, rank, loaded_at))) return best;
-      if (n == m) continue;  // what it learns itself, its blocks know
+      if (n == m) continue;  // its own blocks know what it learns
       if (n->learned_all || knows(known_of_block(n->learned, serial, time, loaded_at))) {
         return Ordered::yes;
       }

@@ -1,6 +1,6 @@
-// Volatile loads that came too early. Volatile accesses of two warps may race, for flags are passed
-// so: whoever waits for one looks again. A thread that looked once, before the other warp wrote,
-// has worked with an old value.
+// Volatile loads that came too early. Volatile accesses of two warps may race, because flags are
+// passed that way: a thread that waits for a flag polls. A thread that loaded once, before the
+// other warp stored, has worked with an old value.
 #include <algorithm>
 #include <cstring>
 

@@ -1,8 +1,8 @@
 // Runs CUDA threads on fibers, and lets them wait for each other.
 //
 // A worker (worker.cpp) runs one gang of blocks at a time (grid.cpp). A fiber starts CUDA threads
-// one after the other and runs each straight to its end; only when one has to wait does its fiber
-// wait with it, and another fiber goes on. So a kernel without barriers never switches stacks.
+// one after the other and runs each to its end. Only if a thread has to wait does its fiber wait
+// with it, and another fiber continues. So a kernel without barriers never switches stacks.
 #define SIMT_ENGINE
 #include "engine.hpp"
 
@@ -39,7 +39,7 @@ inline Thread* Gang::pick() {
   const std::size_t n = order.size() - look_ahead;
   for (std::size_t k = 0; k < n; ++k) {
     Thread* thread = order[cursor];
-    // The next ones will be wanted soon, and each lies in lines of its own.
+    // The next ones will be needed soon, and each is in cache lines of its own.
     __builtin_prefetch(order[cursor + look_ahead]);
     prefetch_stack(order[cursor + look_ahead / 2]->context);
     if (++cursor == n) cursor = 0;
@@ -69,7 +69,7 @@ std::size_t most_fibers() {
   return std::max<std::size_t>(grid, 16 * 1024) + fibers_per_slab;
 }
 
-/// All stacks of a worker lie in one range, so that a local variable is known by its address.
+/// All stacks of a worker are in one range, so that a local variable is recognised by its address.
 void know_stacks(const Worker& worker) {
   stacks_low = reinterpret_cast<std::uintptr_t>(worker.stacks);
   stacks_high = stacks_low + most_fibers() * stack_bytes;
@@ -131,7 +131,7 @@ __attribute__((always_inline)) inline void let_others_run(Thread& thread) {
   switch_context(thread.context, next == nullptr ? worker.home : start_or_resume(*next, worker));
 }
 
-// ---- Meetings: barriers of blocks, clusters and grids ----
+// ---- Barriers of blocks, clusters and grids ----
 
 void release(Gang& gang, Meeting& meeting) {
   meeting.result = {static_cast<int>(meeting.votes), static_cast<int>(meeting.arrived)};
@@ -161,7 +161,7 @@ __attribute__((noinline)) void complete(Gang& gang, Block& block, Meeting& meeti
   release(gang, meeting);
 }
 
-/// Two barriers in the source are one to the hardware, but hardly to whoever wrote them.
+/// Two barriers in the source are one to the hardware, but hardly ever to their author.
 __attribute__((noinline, cold)) void report_other_barrier(const Thread& thread, ProgramCounter here,
                                                           ProgramCounter there) {
   const Unobserved unobserved;
@@ -205,7 +205,7 @@ void leave(Thread& thread, Meeting& meeting) {
   --meeting.members;
   if (thread.at_cluster && &meeting == thread.block->cluster &&
       thread.cluster_ticket == meeting.phase) {
-    --meeting.arrived;  // it arrived and left without waiting
+    --meeting.arrived;  // it arrived and ended without waiting
   }
   if (meeting.arrived == 0 || meeting.arrived != meeting.members) return;
   Block& block = *thread.block;
@@ -214,8 +214,8 @@ void leave(Thread& thread, Meeting& meeting) {
 
 // ---- Warp functions ----
 
-/// Shuffles and votes bring the lanes together but promise nothing about memory.
-/// Of the warp's calls those by which tensor cores multiply.
+/// Shuffles and votes synchronize the lanes but do not order memory accesses.
+/// True for the warp calls by which tensor cores multiply.
 bool is_product(const char* call) {
   return std::strcmp(call, "mma") == 0 || std::strcmp(call, "wmma::mma_sync") == 0;
 }
@@ -224,7 +224,7 @@ bool orders_memory(const OpenCall& open) {
   return std::strcmp(open.name, "__syncwarp") == 0 || std::strcmp(open.name, "group.sync()") == 0;
 }
 
-/// Ends a warp call if all lanes that can come have come.
+/// Ends a warp call if every lane that can arrive has arrived.
 void try_to_complete(Block& block, Warp& warp, OpenCall& open) {
   if (open.wanted == 0 || open.arrived != (open.wanted & warp.live)) return;
   const Unobserved unobserved;
@@ -304,7 +304,7 @@ void finish(Thread& thread) {
   warp.live &= ~(1u << thread.lane);
   --gang.live;
   move_on(gang);
-  if (thread.has_copies) {  // nobody waited for the last ones
+  if (thread.has_copies) {  // its last copies were never waited for
     thread.has_copies = false;
     thread.copies.clear();
     thread.tasks.clear();
@@ -318,7 +318,7 @@ void finish(Thread& thread) {
       check_leaving_barriers(thread);
     }
   }
-  if (gang.wide) leave(thread, *block.cluster);  // a grid's barrier waits for all, for ever
+  if (gang.wide) leave(thread, *block.cluster);  // grid barriers wait for ended threads
   for (OpenCall& open : warp.calls) {
     if (open.arrived != 0) try_to_complete(block, warp, open);
   }
@@ -339,7 +339,7 @@ void run_threads() {
       become(*next);
       continue;
     }
-    worker.idle.push_back(mine);  // whoever takes it finds it here
+    worker.idle.push_back(mine);  // the next thread to use it takes it from here
     switch_context(mine->context, next == nullptr ? worker.home : start_or_resume(*next, worker));
   }
 }

@@ -1,4 +1,4 @@
-// What was found: kept, printed, and told at exit.
+// Keeps findings, prints them, and sums them up at exit.
 #include "findings.hpp"
 
 #include <cstdio>
@@ -84,7 +84,7 @@ void find_at_exit(const std::string& text) {
 
 namespace {
 
-/// Two lines that meet in either order are said once.
+/// Two lines that race in either order are reported once.
 bool is_new_pair(const std::string& name, ProgramCounter first, ProgramCounter second) {
   if (first == 0) return true;
   std::string one = source_line(first).text(),

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// What the CPU backend found and counted, for programs that print or test it.
+/// What the CPU backend found and counted, for programs that print it or test it.
 
 #include <cstdint>
 #include <string>
@@ -9,26 +9,26 @@
 namespace simt {
 
 /// A mistake that CUDA itself would not report (a race, an uninitialised read, a wrong mask, ...)
-/// or would report with fewer words (out of bounds, deadlock).
+/// or would report in less detail (out of bounds, deadlock).
 struct Finding {
   /// "race", "bounds", "uninitialised", "barrier", "mask", "deadlock", "spin", "lifetime",
   /// "misaligned", "host memory", "stack", "division", "assert", "trap", "order",
   /// "host access", "launch", "unchecked", "unwritten", "undefined"
   std::string kind;
   std::string kernel;
-  std::string text;  ///< one line: kernel, block, thread, source line, of both sides
+  std::string text;  ///< one line: kernel, block, thread and source line of both sides
 };
 /// Findings since the last call. Each was also printed to stderr when it was made.
 std::vector<Finding> take_findings();
 /// How many there were in this process; a program with findings exits with 66 instead of 0.
 std::uint64_t finding_count();
-/// An acquire or a proxy fence that CUDA's memory model asks for is missing, or bytes that nobody
-/// has written are copied to the host. Much code in use does so: such findings are shown, but
-/// change no exit code unless strict() holds.
+/// An acquire or a proxy fence that CUDA's memory model requires is missing, or unwritten bytes are
+/// copied to the host. Much existing code does so: such findings are shown, but change no exit code
+/// unless strict() holds.
 bool is_about_order(const std::string& kind);
 bool strict();  ///< at the start: SIMT_STRICT=1
 void set_strict(bool on);
-/// Findings are neither printed nor do they change the exit code; for tests that plant them.
+/// Findings are not printed and do not change the exit code; for tests that plant them.
 void expect_findings(bool expected);
 
 enum class Space : std::uint8_t { global, shared };
@@ -55,15 +55,15 @@ struct LineCount {
 struct KernelCount {
   std::string kernel;
   std::uint64_t launches = 0, blocks = 0, threads = 0;
-  std::uint64_t by_kernels = 0;  ///< of the launches
+  std::uint64_t by_kernels = 0;  ///< launches by kernels
   std::uint64_t barriers = 0;    ///< __syncthreads and its kin, counted per warp
   std::uint64_t warp_steps = 0;  ///< basic blocks that warps executed
   std::uint64_t lane_steps = 0;  ///< the same, times the lanes active in each
-  /// Requests to memory of the warp that has most, each times the 4-byte words of a lane; of
-  /// several launches the sum.
+  /// Memory requests of the warp that makes most, each times the 4-byte words per lane; summed over
+  /// launches.
   std::uint64_t busiest = 0;
   std::uint64_t shared_bytes = 0;  ///< of the block that has most
-  /// Of the requests, and of the sectors, those of a warp that asks again where it asked last.
+  /// The share of polling warps, which ask again where they asked last, in requests and in sectors.
   std::uint64_t polled_words = 0, polled_sectors = 0;
   std::vector<LineCount> lines;  ///< by file and line
 
@@ -71,6 +71,7 @@ struct KernelCount {
   std::uint64_t requests(Space space, const std::string& access) const;
   std::uint64_t units(Space space, const std::string& access) const;
 };
+/// The counts of all kernels since the last call.
 std::vector<KernelCount> take_counts();
 
 /// Bytes of global memory that bulk copies read and wrote since the last call.
@@ -80,9 +81,9 @@ struct EngineBytes {
 };
 EngineBytes take_engine_bytes();
 
-/// What else happened while launches were counted, since the last call.
+/// Further counts of launches since the last call.
 struct Besides {
-  std::uint64_t products = 0;  ///< multiplications of matrices by tensor cores, one a warp's call
+  std::uint64_t products = 0;  ///< matrix products of tensor cores, one per warp and call
   std::uint64_t to_host = 0;   ///< bytes copied from the device to the host
   std::uint64_t copied = 0;    ///< bytes that asynchronous copies of 4 to 16 bytes read
 };
@@ -92,26 +93,27 @@ bool instrumented();         ///< was the kernels' code built with the checks an
 void set_checking(bool on);  ///< on at the start, unless SIMT_CHECK=0
 void set_counting(bool on);  ///< on at the start if SIMT_COUNT=1
 std::string order();         ///< "forward", "reverse" or "random:SEED", as SIMT_ORDER asked
-/// From now on, who has told a barrier how many bytes it ordered is late for what it does next:
-/// other threads come first. Off at the start.
+/// From now on, a thread that has told a barrier how many bytes to expect is delayed: other threads
+/// run before it continues. Off at the start.
 void set_late_orders(bool late);
-bool late_orders_matter();  ///< has anybody told a barrier so, since the program began?
-/// What the traces that SIMT_TRACE asks for are called from now on: "05_shared_tile 2^20".
+bool late_orders_matter();  ///< has any thread told a barrier so since the program began?
+/// The name of the traces that SIMT_TRACE asks for, from now on: "05_shared_tile 2^20".
 void label_trace(const std::string& label);
 
 /// A table of the counts, one line each, as --model prints it: in 80 columns, unless a file's name
 /// has more than 22 characters or counts are huge. Kernels have their short names.
 std::string table(const std::vector<KernelCount>& counts);
 /// Names that are short and differ where the given ones do: no namespace, template arguments only
-/// where a name would occur twice without, a long end cut off.
+/// to distinguish equal names, a long end cut off.
 std::vector<std::string> short_names(const std::vector<std::string>& kernels);
 /// Which columns tables have.
 struct TableShows {
   bool global = false, shared = false;  ///< rows of global and of shared memory
   bool exact = true;                    ///< no row is marked as not exact
 };
+/// The columns that the table of these counts has.
 TableShows shown_by(const std::vector<KernelCount>& counts);
-/// What the columns mean, a line each, those alone that are shown.
+/// The meaning of each column that is shown, a line each.
 std::string legend(const TableShows& shows);
 
 }  // namespace simt

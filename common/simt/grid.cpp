@@ -97,7 +97,7 @@ void put_in_order(Gang& gang, std::uint64_t salt) {
 
 unsigned take_window(Worker& worker, unsigned blocks) {
   static std::atomic<unsigned> next{0};
-  const std::size_t wanted = blocks + 8;  // reused late, so that stale pointers are noticed
+  const std::size_t wanted = blocks + 8;  // reused late, so that the checks notice stale pointers
   while (worker.windows.size() < wanted) {
     const unsigned window = next++;
     if (window >= window_count) {
@@ -121,7 +121,7 @@ void open_shared_memory(Worker& worker, Block& block, unsigned blocks) {
   set_state(address, block.grid->launch.shared_bytes, true);
 }
 
-/// Makes the gang's blocks and threads; false if those of the gang before can stay.
+/// Makes the gang's blocks and threads; false if those of the previous gang can be reused.
 bool set_up(Worker& worker, Grid& grid, unsigned blocks) {
   Gang& gang = worker.gang;
   gang.worker = &worker;
@@ -159,7 +159,7 @@ bool set_up(Worker& worker, Grid& grid, unsigned blocks) {
   return true;
 }
 
-/// `numbers`: the blocks of the grid that are to run now.
+/// `numbers`: the blocks of the grid to run now.
 void prepare(Worker& worker, Grid& grid, const unsigned* numbers, unsigned blocks) {
   const bool is_new = set_up(worker, grid, blocks);
   Gang& gang = worker.gang;
@@ -254,14 +254,14 @@ Refusal refusal(const Launch& l) {
 
 namespace {
 
-/// What is said at exit of a launch that nobody asked about.
+/// The text at exit for a refused launch whose error was never read.
 std::string refused_text(const Launch& l, const std::string& why) {
   const std::string where =
       l.caller == nullptr ? "" : " at " + source_line(counter_of(l.caller)).text();
   return "the launch of " + std::string(l.kernel) + where + " was refused: " + why;
 }
 
-/// The grid's blocks in the order they start: those of a cluster one after the other.
+/// The grid's blocks in the order they start: the blocks of a cluster are consecutive.
 std::vector<unsigned> block_order(const Grid& grid) {
   const dim3 &g = grid.launch.grid, &c = grid.launch.cluster;
   std::vector<unsigned> order;
@@ -284,7 +284,7 @@ void run_blocks(Grid& grid) {
   const Order& order = the_order();
   unsigned gang = grid.launch.cooperative ? grid.blocks : cluster;
   if (order.kind == Order::random && !grid.launch.cooperative && cluster == 1) {
-    gang = std::min(4u, grid.blocks);  // several blocks at once, mixed
+    gang = std::min(4u, grid.blocks);  // several blocks at once, interleaved
   }
   const unsigned gangs = (grid.blocks + gang - 1) / gang;
   std::vector<unsigned> numbers;  // empty: 0, 1, 2, ...
@@ -400,7 +400,7 @@ void launch_body(const Launch& launch, Body body) {
     return;
   }
   if (refused.error != 0) {
-    const bool told = sticky_error() == 0;  // else it follows from another error
+    const bool told = sticky_error() == 0;  // false: it follows from another error
     launch_refused(refused.error, told ? refused_text(launch, refused.why) : "");
   }
   body.destroy(body.arguments);
@@ -505,7 +505,7 @@ std::string name_of(const std::type_info& pointer) {
 __attribute__((noinline)) void check_shared_name(Grid& grid, const SharedName* name) {
   static std::mutex mutex;
   static std::map<std::string, const std::type_info*>& types =
-      *new std::map<std::string, const std::type_info*>;  // lasts
+      *new std::map<std::string, const std::type_info*>;  // never destroyed
   const Unobserved unobserved;
   const std::lock_guard<std::mutex> lock(mutex);
   grid.shared_name = name;

@@ -1,6 +1,6 @@
 // The calls that the compiler adds to instrumented kernels. -fsanitize=thread makes it report every
-// load and store before it happens; we bring our own functions of those names, and the sanitizer's
-// library stays out of the link. -fsanitize-coverage=trace-pc reports every basic block.
+// load and store before it happens; this file defines the functions of those names, so the
+// sanitizer's library is not linked. -fsanitize-coverage=trace-pc reports every basic block.
 #include <bitset>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 #include "findings.hpp"
 #include "trace.hpp"
 
-// Put there by SIMT_TYPE: a function for each structure of the kernels' files, if there is any.
+// From SIMT_TYPE: a function for each structure of the kernels' files, if there is any.
 extern "C" {
 __attribute__((weak)) extern void (*__start_simt_types[])();
 __attribute__((weak)) extern void (*__stop_simt_types[])();
@@ -28,7 +28,7 @@ Event::Kind event_of(Access kind, const Thread& thread) {
   return thread.in_loop ? Event::atomic_loop : Event::atomic;
 }
 
-/// For the counters, if they are asked for. `piece`: how many bytes a GPU moves at once.
+/// For the counters, if they are on. `piece`: how many bytes a GPU moves at once.
 __attribute__((always_inline)) inline void count(Thread& thread, std::uintptr_t address,
                                                  std::size_t bytes, Access kind, std::size_t piece,
                                                  ProgramCounter pc) {
@@ -60,17 +60,17 @@ __attribute__((always_inline)) inline void on_access(std::uintptr_t address, std
 /// Alignments of the program's structures, as bits, by size.
 std::uint8_t alignments[largest_type + 1];
 std::bitset<largest_type + 1> unions;                   // sizes
-std::bitset<largest_type>* paddings[largest_type + 1];  // bytes that some structure leaves free
+std::bitset<largest_type>* paddings[largest_type + 1];  // bytes that are padding in some structure
 
-/// What all structures of this size are aligned to, of those that are aligned to one of `among`
-/// (bits); 0 if there is none, or they differ.
+/// The common alignment of all structures of this size, among those with one of the alignments
+/// `among` (bits); 0 if there is none, or they differ.
 std::size_t alignment_of(std::size_t bytes, unsigned among) {
   const unsigned seen = bytes <= largest_type ? alignments[bytes] & among : 0;
   return (seen & (seen - 1)) == 0 ? seen : 0;
 }
 
-/// A copy of bytes whose type the compiler does not tell: by the alignment of a structure of that
-/// size, else by the address.
+/// For a copy whose type the compiler does not tell: from the alignment of a structure of that
+/// size, else from the address.
 std::size_t piece_of(std::uintptr_t address, std::size_t bytes) {
   const std::size_t known = alignment_of(bytes, bytes == 16 ? 7 : 31);
   if (known != 0 && address % known == 0) return known;
@@ -82,7 +82,7 @@ void in_pieces(void* p, std::size_t bytes, Access kind, const void* pc) {
   on_access(a, bytes, kind, Strength::plain, piece_of(a, bytes), pc);
 }
 
-/// `alignment`: what the address must be a multiple of.
+/// `alignment`: the address must be a multiple of it.
 __attribute__((always_inline)) inline void plain(void* p, std::size_t bytes, std::size_t alignment,
                                                  Access kind, const void* pc) {
   const auto a = reinterpret_cast<std::uintptr_t>(p);
@@ -100,7 +100,7 @@ __attribute__((always_inline)) inline void plain(void* p, std::size_t bytes, std
 /// CUDA's vectors report themselves, with their own alignment.
 constexpr std::size_t least_alignment(std::size_t bytes) { return bytes < 8 ? bytes : 8; }
 
-/// A kernel computes what C++ leaves open; of code of the host nothing is said.
+/// A kernel relies on undefined behaviour of C++. Host code is not reported.
 void note_undefined(const std::string& what, const void* pc) {
   Thread* thread = observed_thread;
   if (thread == nullptr || !checking) return;
@@ -110,7 +110,7 @@ void note_undefined(const std::string& what, const void* pc) {
        name_of(*thread) + " " + what + ", at " + source_line(at).text(), at, 0);
 }
 
-/// A volatile load may be a flag that somebody waits for, and a volatile store may set it.
+/// A volatile load may be a flag that a thread polls, and a volatile store may set one.
 void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
   Thread* thread = observed_thread;
   const auto a = reinterpret_cast<std::uintptr_t>(p);
@@ -119,7 +119,7 @@ void of_volatile(void* p, std::size_t bytes, Access kind, const void* pc) {
   if (kind == Access::store && checking) release_fenced(*thread, p);
   if (kind == Access::load) {
     poll();
-    thread->acquires = p;  // the load comes only now: see settle_acquire()
+    thread->acquires = p;  // the load happens after this call: see settle_acquire()
     thread->acquires_at = counter_of(pc);
     thread->unsettled = true;
   }
@@ -132,7 +132,7 @@ void know_type(std::size_t bytes, std::size_t alignment, const unsigned char* pa
   if (alignment <= 16) alignments[bytes] |= static_cast<std::uint8_t>(alignment);
   for (std::size_t k = 0; padding != nullptr && k < bytes; ++k) {
     if (padding[k] != 0) continue;
-    if (paddings[bytes] == nullptr) paddings[bytes] = new std::bitset<largest_type>;  // lasts
+    if (paddings[bytes] == nullptr) paddings[bytes] = new std::bitset<largest_type>;  // never freed
     paddings[bytes]->set(k);
   }
 }
@@ -269,8 +269,8 @@ void __ubsan_handle_missing_return(const Place* end) {
   std::abort();
 }
 
-/// -fsanitize=shift-exponent and -fsanitize=float-cast-overflow: values that C++ leaves open and a
-/// GPU defines.
+/// -fsanitize=shift-exponent and -fsanitize=float-cast-overflow: undefined in C++, but defined on a
+/// GPU.
 void __ubsan_handle_shift_out_of_bounds(void*, std::uintptr_t, std::uintptr_t by) {
   const std::string bits = std::to_string(static_cast<std::int64_t>(by));
   simt::note_undefined("shifts by " + bits +

@@ -31,17 +31,17 @@ constexpr int version = CUDART_VERSION;
 
 // ---- The error state ----
 
-std::atomic<int> kernel_error{0};   // of a kernel that went wrong
-std::atomic<bool> reported{false};  // a call has returned it: it sticks
+std::atomic<int> kernel_error{0};   // of a kernel that failed
+std::atomic<bool> reported{false};  // a call has returned it: it is sticky now
 thread_local cudaError_t last_error = cudaSuccess;
 
-// ---- Errors that nobody asked for ----
+// ---- Errors that the program never read ----
 
 std::mutex unexamined_mutex;
 struct Unexamined {
   std::string what;
-  bool call;             // its code was returned, too: the program may have looked at that
-  bool dropped = false;  // it did not
+  bool call;             // the call returned the code: the program may have looked at it
+  bool dropped = false;  // the program ignored that code
 };
 std::vector<Unexamined>& unexamined = *new std::vector<Unexamined>;  // lasts: used at exit
 
@@ -54,7 +54,7 @@ void note(const std::string& what, bool call) {
   unexamined.push_back({what, call, false});
 }
 
-/// cudaGetLastError() has told the program.
+/// The program has read the error by cudaGetLastError().
 cudaError_t examined(cudaError_t error) {
   if (error == cudaSuccess) return error;
   const std::lock_guard<std::mutex> lock(unexamined_mutex);
@@ -132,14 +132,14 @@ void not_in_kernels(const char* call) {
 
 namespace {
 
-/// How many devices there seem to be. They are one: memory, SMs and the error state are shared.
+/// The apparent number of devices. They are one: memory, SMs and the error state are shared.
 int device_count() {
   static const int count = static_cast<int>(number_from("SIMT_DEVICES", 1, 64, 1));
   return count;
 }
 thread_local int current_device = 0;
 
-/// Of the machine, or of the container that the process runs in.
+/// The memory of the machine, or of the container that the process runs in.
 std::size_t host_memory() {
   std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                       static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -151,16 +151,16 @@ std::size_t host_memory() {
   return bytes;
 }
 
-/// Device memory that fits: with checks each word needs a byte of state and a cell of 64 bytes more
-/// once it was touched (check.cpp). A quarter of the machine's memory stays for the rest.
+/// Device memory that fits: with checks each word needs a byte of state, and after its first use a
+/// cell of 64 bytes (check.cpp). A quarter of the machine's memory stays for the rest.
 std::size_t memory_that_fits() {
   const bool checked = instrumented() && checks_wanted();
   return checked ? host_memory() / 4 * 3 / (4 + 1 + 64) * 4 : host_memory() / 2;
 }
 
-/// What is not listed is 0: absent or, as the memory's clock, unknown. The caches, the memory bus,
-/// the copy engines and the limits of textures are a GPU's of compute capability 9.0, for programs
-/// that divide by them; nothing here depends on them. The clock is that of clock64().
+/// Attributes that are not listed are 0: absent or, like the clock of DRAM, unknown. The caches,
+/// the memory bus, the copy engines and the limits of textures are those of compute capability 9.0,
+/// for programs that divide by them; nothing here depends on them. The clock is that of clock64().
 const std::map<cudaDeviceAttr, std::size_t>& attributes() {
   const Limits& l = limits();
   static const std::map<cudaDeviceAttr, std::size_t> values = {
@@ -352,7 +352,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   *value = attribute == cudaDevAttrPciBusId ? device + 1 : attribute_of(attribute);
   return end(cudaSuccess);
 }
-// Domain, bus, device and function: what cudaDeviceProp says, as text.
+// Domain, bus, device and function: as in cudaDeviceProp, but as text.
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   if (!is_device_number(device)) return end(cudaErrorInvalidDevice);
   if (text == nullptr || length < 13) return end(cudaErrorInvalidValue);

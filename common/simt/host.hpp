@@ -10,23 +10,24 @@ namespace simt {
 
 constexpr std::size_t shared_per_sm = 228 << 10, shared_reserved = 1 << 10;
 
-/// The error of a kernel, once a call has returned it.
+/// The error of a failed kernel, once a call has returned it.
 cudaError_t sticking();
-/// What a call that waits finds.
+/// The error that a waiting call returns.
 cudaError_t waited();
-/// Every call returns through here. The error that sticks comes first.
+/// Every call returns through here. A sticky error comes first.
 cudaError_t end(cudaError_t error);
-/// The same for calls whose errors are mistakes of the program: named at exit, if nobody asked for
-/// the last error, the code was dropped, and the program ends with 0.
+/// The same for calls whose errors are mistakes of the program: named at exit if the program
+/// neither read the last error nor used the returned code, and ends with 0.
 cudaError_t end_call(cudaError_t error, const char* call, const void* return_address);
 
-/// Ends the kernel with a line, if one makes this call: the backend has it for the host alone.
+/// Ends a kernel that makes this call, with a line: the backend has the call only for the host.
 void not_in_kernels(const char* call);
 
 bool is_device_number(int device);
+/// cudaSuccess for a built-in stream or one that exists.
 cudaError_t check_stream(cudaStream_t stream);
 
-/// Memory that is free again, for the pool that it may be from (host_pools.cpp).
+/// Gives freed memory back to its pool, if it is from one (host_pools.cpp).
 void return_to_pool(const void* address);
 
 }  // namespace simt

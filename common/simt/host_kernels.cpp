@@ -1,5 +1,5 @@
 /// \file
-/// The host side of the CUDA runtime: what it knows about kernels, and what a launch asks.
+/// The host side of the CUDA runtime: attributes of kernels, and what a launch needs to know.
 
 #include <dlfcn.h>
 
@@ -24,8 +24,8 @@ struct KernelSettings {
   std::size_t shared_bytes = 0;
   bool large_clusters = false;
 };
-// Programs set something for a function, whatever they call it; the engine knows a launch by what
-// stands before its <<<. So each launch puts the settings of its address under its name.
+// Programs set attributes for a function pointer, under any name; the engine knows a launch by the
+// text before its <<<. So each launch stores the attributes of its address under that text.
 std::map<const void*, KernelSettings> by_address;
 std::map<std::string, KernelSettings> kernels;
 
@@ -47,7 +47,7 @@ std::string plain_name(const char* kernel) {
 }
 std::string without_arguments(const std::string& name) { return name.substr(0, name.find('<')); }
 
-/// Of this kernel or, where its template arguments are spelled in another way, of the template.
+/// Of this kernel or, if its template arguments are spelled differently, of the template.
 KernelSettings settings_of(const char* kernel) {
   const std::string name = plain_name(kernel);
   const std::lock_guard<std::mutex> lock(mutex);
@@ -62,7 +62,7 @@ KernelSettings settings_of(const char* kernel) {
   return settings;
 }
 
-/// For a pointer that a program has no name for.
+/// For a pointer that the program has no name for.
 KernelSettings settings_of(const void* kernel) {
   const std::lock_guard<std::mutex> lock(mutex);
   const auto found = by_address.find(kernel);
@@ -91,7 +91,7 @@ std::size_t shared_in_all(const char* kernel) {
   return opted_in ? limits().shared_opt_in : limits().shared_per_block;
 }
 
-// ---- Behind the templates of cuda_runtime_api.h ----
+// ---- What the templates of cuda_runtime_api.h call ----
 
 void use_settings(const Launch& launch) {
   if (!any_set || launch.function == nullptr) return;

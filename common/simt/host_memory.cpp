@@ -34,7 +34,7 @@ bool find_host_visible(const void* address, HostVisible* found) {
   return true;
 }
 
-/// Where `bytes` at an address may be used from; `bad`: they leave their allocation.
+/// Where `bytes` at an address may be used; `bad`: they extend past their allocation.
 enum class Side { host, device, both, bad };
 Side side_of(const void* address, std::size_t bytes) {
   HostVisible visible;
@@ -59,10 +59,10 @@ cudaError_t check_kind(Side to, Side from, cudaMemcpyKind kind) {
   return right ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/// What the last copy of this thread took to the host although nobody had written it.
+/// The unwritten bytes that the last copy of this thread took to the host.
 thread_local Unwritten copied_unwritten;
 
-/// Copies rows of `width` bytes. After a kernel went wrong nothing is copied any more.
+/// Copies rows of `width` bytes. After a failed kernel nothing is copied.
 cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                       std::size_t width, std::size_t height, cudaMemcpyKind kind) {
   if (width == 0 || height == 0) return cudaSuccess;
@@ -106,7 +106,7 @@ cudaError_t set_rows(void* address, std::size_t pitch, int value, std::size_t wi
   return cudaSuccess;
 }
 
-/// The end of a copy: of what nobody had written there is a word.
+/// The end of a copy: reports unwritten bytes.
 cudaError_t end_copy(cudaError_t error, const char* call, const void* return_address) {
   if (const Unwritten one = std::exchange(copied_unwritten, {}); one.bytes != 0) {
     const ProgramCounter pc = counter_of(return_address);
@@ -119,7 +119,7 @@ cudaError_t end_copy(cudaError_t error, const char* call, const void* return_add
   return end_call(error, call, return_address);
 }
 
-/// One line per process: how much there is, and what changes it.
+/// One line per process: how much memory there is, and how to change it.
 cudaError_t too_much(std::size_t bytes) {
   static std::once_flag once;
   if (!silent()) {
@@ -157,7 +157,7 @@ cudaError_t release(void* address, bool host) {
   return cudaSuccess;
 }
 
-/// What the host itself stores there, a kernel on a GPU does not see; or the host ends.
+/// On a GPU a kernel does not see what the host stores there, or the host's access crashes.
 void find_address_on_device(void** address, const char* call, const void* return_address) {
   if (!is_device(address, sizeof *address) || host_may_use(address) || !checks_wanted()) return;
   const ProgramCounter pc = counter_of(return_address);
@@ -176,7 +176,7 @@ bool host_may_use(const void* address) {
          is_managed_variable(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// ---- Behind the templates of cuda_runtime_api.h ----
+// ---- What the templates of cuda_runtime_api.h call ----
 
 cudaError_t copy_symbol(void* to, const void* from, std::size_t bytes, const void* symbol,
                         std::size_t symbol_bytes, std::size_t offset, cudaMemcpyKind kind) {

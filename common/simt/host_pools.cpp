@@ -1,7 +1,7 @@
 /// \file
-/// The host side of the CUDA runtime: pools of stream-ordered memory. A pool keeps account, no
-/// more: what is allocated from it comes from where all device memory comes from. What was freed
-/// stays reserved up to the pool's release threshold, as in CUDA after the next wait.
+/// The host side of the CUDA runtime: pools of stream-ordered memory. A pool only keeps account:
+/// its allocations come from where all device memory comes from. Freed memory stays reserved up to
+/// the pool's release threshold, as in CUDA after the next wait.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "host.hpp"
 
 struct CUmemPoolHandle_st {
-  std::size_t most = 0;  ///< bytes that it may have; 0: as many as there are
+  std::size_t most = 0;  ///< bytes that it may have; 0: no limit of its own
   std::uint64_t threshold = 0, reserved = 0, reserved_high = 0, used = 0, used_high = 0;
   int reuse[3] = {1, 1, 1};  ///< cudaMemPoolReuse...
 };
@@ -27,18 +27,18 @@ using Pool = std::shared_ptr<CUmemPoolHandle_st>;
 constexpr std::uint64_t piece = 32 << 20;
 
 struct FromPool {
-  Pool pool;  // lasts until all of its memory is free, also when the program has destroyed it
+  Pool pool;  // lasts until all of its memory is free, even if the program has destroyed it
   std::size_t bytes;
 };
 std::mutex mutex;                             // of all below
 std::map<cudaMemPool_t, Pool> pools;          // those that the program made
-std::map<const void*, FromPool> allocations;  // what is in use of any pool
+std::map<const void*, FromPool> allocations;  // memory of all pools that is in use
 
 Pool& default_pool() {
   static Pool& pool = *new Pool(std::make_shared<CUmemPoolHandle_st>());
   return pool;
 }
-/// What cudaMallocAsync() takes from.
+/// The pool that cudaMallocAsync() uses.
 Pool& current_pool() {
   static Pool& pool = *new Pool(default_pool());
   return pool;
@@ -146,7 +146,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle) {
 }
 
 namespace {
-/// The numbers of 64 bits among the attributes; null: none of them.
+/// The 64-bit numbers among the attributes; null: not one of them.
 std::uint64_t* number_of(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
   switch (attribute) {
     case cudaMemPoolAttrReleaseThreshold:

@@ -1,5 +1,5 @@
 /// \file
-/// The host side of the CUDA runtime: streams, events and, of graphs, that they need a GPU.
+/// The host side of the CUDA runtime: streams, events, and graphs: only that they need a GPU.
 
 #include <algorithm>
 #include <atomic>

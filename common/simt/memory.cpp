@@ -37,7 +37,7 @@ constexpr std::uint8_t touchable_word = 0x0F, written_word = 0xFF;
 
 std::mutex mutex;
 std::map<std::uintptr_t, std::size_t> allocations;  // start, bytes asked for
-std::map<std::uintptr_t, std::size_t> freed;        // the last ones, for reports
+std::map<std::uintptr_t, std::size_t> freed;        // the most recent ones, for reports
 std::uintptr_t next_place = 0;
 std::size_t in_use = 0;
 
@@ -119,7 +119,7 @@ void find_image() {
 /// Before each variable of the device and each constant: host_defines.h.
 struct Gap {
   std::uintptr_t address;
-  bool managed;  ///< the variable behind it
+  bool managed;  ///< the variable that follows it
   /// Where that variable begins.
   std::uintptr_t end() const { return (address + 256 + 63) / 64 * 64 + 64; }
 };
@@ -148,8 +148,8 @@ const Gap* gap_before(const std::vector<Gap>& gaps, std::uintptr_t a) {
   return before;
 }
 
-/// The name of the mapping that holds an address, as the system has it: a file, "[stack]",
-/// "[heap]", or nothing for most of what malloc gives.
+/// The system's name of the mapping that holds an address: a file, "[stack]", "[heap]", or nothing
+/// for most memory from malloc.
 std::string mapping_of(std::uintptr_t a) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -280,7 +280,7 @@ void* device_allocate(std::size_t bytes, bool host_accessible) {
     std::memset(p, 0, wanted);
     mark_written(p, wanted);
   } else if (instrumented() && wanted <= largest_poisoned) {
-    std::memset(p, 0xCB, wanted);  // as good as any: CUDA promises nothing
+    std::memset(p, 0xCB, wanted);  // an arbitrary value: CUDA promises nothing
   }
   return p;
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// Device memory of the CPU backend: one range of addresses with a heap and the windows of shared
-/// memory, and beside it, for each word of 4 bytes, which bytes may be touched and were written.
+/// memory. A second table says for each word of 4 bytes which bytes are touchable and written.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,15 +22,18 @@ bool device_free(void* address);  ///< false: not the start of an allocation
 std::size_t device_bytes_in_use();
 /// Is all of it device memory: one allocation, or a __device__ or __constant__ variable?
 bool is_device(const void* address, std::size_t bytes);
+/// The start and the size of the allocation that holds the address; false if none does.
 bool allocation_of(const void* address, void** base, std::size_t* bytes);
 bool is_constant(std::uintptr_t address, std::size_t bytes);  ///< in a __constant__ variable
+/// Marks bytes as written; does nothing for memory of the host.
 void mark_written(void* address, std::size_t bytes);
-/// The first run of 16 or more bytes that nobody has written: its start, counted from the address,
-/// and how many; 0 of them if there is none. Shorter ones may be the padding of structures.
+/// The first run of 16 or more unwritten bytes: its start, counted from the address, and its
+/// length; length 0 if there is none. Shorter runs may be the padding of structures.
 struct Unwritten {
   std::size_t start = 0, bytes = 0;
 };
 Unwritten unwritten_in(const void* address, std::size_t bytes);
+/// After a copy: each byte at `to` is as written or unwritten as its source.
 void copy_written_state(void* to, const void* from, std::size_t bytes);
 
 // ---- For the engine ----
@@ -46,13 +49,14 @@ struct Ranges {
   std::uintptr_t constants = 0, constants_bytes = 0;  ///< section simt_constant
   std::uintptr_t image = 0;                           ///< where the program starts
   std::uintptr_t tables = 0, tables_bytes = 0;        ///< its read-only part: code, tables, strings
-  std::uint8_t* state = nullptr;  ///< one byte a word: low half may be touched, high half written
+  std::uint8_t* state = nullptr;  ///< one byte per word: low half touchable, high half written
 };
 extern Ranges ranges;
 using ProgramCounter = std::uint32_t;  ///< offset of a return address in the program's image
 inline ProgramCounter counter_of(const void* address) {
   return static_cast<ProgramCounter>(reinterpret_cast<std::uintptr_t>(address) - ranges.image);
 }
+/// Reserves the ranges, at the first call.
 void set_up_memory();
 
 /// The word of an address; false if it is neither heap, window nor variable.
@@ -70,13 +74,13 @@ inline bool word_of(std::uintptr_t address, std::size_t* word) {
 inline bool is_window(std::uintptr_t address) {
   return address - ranges.windows < ranges.windows_bytes;
 }
+/// The number of words with a state.
 std::size_t word_count();
 
 /// Makes bytes touchable and unwritten (or, with `touchable` false, neither).
 void set_state(std::uintptr_t address, std::size_t bytes, bool touchable);
-/// What lies around a bad address, for a report: "4 bytes behind the end of the nearest
-/// allocation, of 400 bytes".
-/// At most 300 characters. True if it lies in memory that was freed.
+/// What lies around a bad address, for a report: "4 bytes behind the end of the nearest allocation,
+/// of 400 bytes". At most 300 characters. True if the address lies in freed memory.
 bool describe_address(std::uintptr_t address, char* text, std::size_t size);
 /// Reserves address space that costs nothing until it is touched.
 void* reserve(std::size_t bytes);

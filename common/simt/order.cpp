@@ -1,9 +1,9 @@
-// What orders two accesses: barriers, warp calls, fences and flags. Time is a counter of each
-// block that every synchronisation of it moves on.
+// What orders two accesses: barriers, warp calls, fences and flags. Time is a counter per block
+// that every synchronisation of the block advances.
 //
-// A release stores under the flag's address until when the block is known; a strong load of that
-// address takes it over: strictly if an acquire comes with the load (its memory order) or after it
-// (a fence of the same thread), else loosely. What is known only loosely is a finding of its own.
+// A release stores under the flag's address up to which time the block's accesses are known. A
+// strong load of that address learns it: strictly if an acquire comes with the load (its memory
+// order) or after it (a fence of the same thread), else loosely. A loose order is a finding.
 #include "order.hpp"
 
 #include <cstring>
@@ -45,7 +45,7 @@ void publish(Thread& thread, const volatile void* address, std::uint32_t inside,
 
 enum class Scope : std::uint8_t { nobody, block, all };
 
-/// Takes over what was published at an address: strictly within `scope`, loosely beyond it.
+/// Learns what was published at an address: strictly within `scope`, loosely beyond it.
 void learn(Thread& thread, std::uintptr_t address, Scope scope, ProgramCounter pc) {
   const Unobserved unobserved;
   Block& block = *thread.block;
@@ -90,7 +90,7 @@ void note_loaded(Thread& thread, std::uintptr_t address, ProgramCounter pc) {
   loaded.push_back({address, pc});
 }
 
-/// A fence takes over strictly what the thread's strong loads before it have seen.
+/// A fence makes strict what the thread's earlier strong loads have seen.
 void acquire_loaded(Thread& thread, bool block_only) {
   if (thread.unsettled) settle(thread);
   if (thread.loaded.empty()) return;
@@ -101,7 +101,7 @@ void acquire_loaded(Thread& thread, bool block_only) {
   if (!block_only) thread.loaded.clear();
 }
 
-/// How something at `time` lies to what is known.
+/// Compares an access at `time` with what is known.
 inline Ordered compare(std::uint32_t time, const Known& what, ProgramCounter* loaded_at) {
   if (time < what.strictly) return Ordered::yes;
   if (time >= what.loosely) return Ordered::no;
@@ -109,8 +109,8 @@ inline Ordered compare(std::uint32_t time, const Known& what, ProgramCounter* lo
   return Ordered::loosely;
 }
 
-/// What a thread of warp `mine` knows of one of its block. `lanes`: what it knows of single lanes
-/// of its warp; null: nothing.
+/// What a thread of warp `mine` knows of a thread of its block. `lanes`: what it knows of single
+/// lanes of its warp; null: nothing.
 inline Ordered known_in_block(const Known& acquired, std::uint32_t warp_known,
                               const std::uint32_t* lanes, unsigned mine, std::uint32_t time,
                               unsigned rank, ProgramCounter* loaded_at) {
@@ -120,7 +120,7 @@ inline Ordered known_in_block(const Known& acquired, std::uint32_t warp_known,
   return time < warp_known ? Ordered::yes : result;
 }
 
-/// What it knows of other blocks; most often nothing was told.
+/// What it knows of other blocks, which is nothing in most cases.
 inline Ordered known_of_others(const MetBlocks& met, const KnownBlocks& blocks, bool all,
                                std::uint32_t serial, std::uint32_t time,
                                ProgramCounter* loaded_at) {
@@ -145,7 +145,7 @@ bool is_over_unawaited(const Thread& thread) {
 
 namespace {
 
-/// The blocks that the thread has met at a barrier, and until when.
+/// The blocks with which the thread has synchronized at a barrier, and up to which time.
 const MetBlocks& met_by(const Thread& thread) {
   const Gang& gang = *thread.block->gang;
   return is_over_unawaited(thread) ? gang.knew : gang.knows;

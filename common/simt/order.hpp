@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// What orders the threads of a grid: who knows until when, in the time of a block, what its
-/// threads did. For the race checks.
+/// What orders the threads of a grid: which thread knows up to which block time what the threads of
+/// another block did. For the race checks.
 
 #include <algorithm>
 #include <atomic>
@@ -18,11 +18,11 @@ namespace simt {
 struct Thread;
 struct Block;
 
-/// Until when, in a block's time, others know what its threads did.
+/// Up to which time of a block others know what its threads did.
 struct Known {
   std::uint32_t loosely = 0;     ///< a strong load saw the flag ...
   std::uint32_t strictly = 0;    ///< ... and an acquire came with the load or after it
-  ProgramCounter loaded_at = 0;  ///< the load that no acquire came with
+  ProgramCounter loaded_at = 0;  ///< the load that lacks an acquire
 
   void join(const Known& other) {
     if (other.loosely > loosely) loaded_at = other.loaded_at;
@@ -31,33 +31,33 @@ struct Known {
   }
 };
 using KnownBlocks = std::unordered_map<std::uint32_t, Known>;  ///< by the block's serial number
-/// The same by a barrier of a cluster or grid: serial number and time.
+/// The same after a barrier of a cluster or grid: serial number and time.
 using MetBlocks = std::unordered_map<std::uint32_t, std::uint32_t>;
 
 /// What a strong store published, for strong loads of the same address.
 struct Published {
   KnownBlocks blocks;
   KnownBlocks inside;         ///< the same, for threads of the block itself
-  bool all = false;           ///< too many to keep apart
-  std::uint64_t updates = 0;  ///< of the address itself
-  std::unordered_map<std::uint32_t, std::uint64_t> seen;  ///< by which block, how many of them
+  bool all = false;           ///< too many to distinguish
+  std::uint64_t updates = 0;  ///< updates of the address itself
+  std::unordered_map<std::uint32_t, std::uint64_t> seen;  ///< by block: how many it has seen
 };
 
-/// All that was published in a launch of the host and what it led to.
+/// All that was published in a launch of the host and its descendants.
 struct Flags {
   std::mutex mutex;
   std::unordered_map<std::uintptr_t, Published> published;  ///< by address
   std::atomic<bool> any{false};
 };
 
-/// A strong load that no acquire has come with yet.
+/// A strong load that still lacks an acquire.
 struct Loaded {
   std::uintptr_t address;
   ProgramCounter pc;
 };
 
 /// When a thread last made its writes visible to the copy engines (fence.proxy.async), and what it
-/// knew then.
+/// knew at that time.
 struct ProxyFence {
   std::uint32_t time = 0;     ///< of its block; 0: never
   std::uint32_t barrier = 0;  ///< the block's last barrier before
@@ -79,28 +79,28 @@ struct Knowledge {
   KnownBlocks blocks;
   bool all = false;
 };
-/// Takes down what `thread` knows, and moves its block's time on: what it does now comes later.
+/// Copies what `thread` knows, and advances its block's time: what it does now comes later.
 std::unique_ptr<Knowledge> knowledge_of(Thread& thread);
-/// Did the thread know of what another did, at that time of its block?
+/// Did the thread know of an access of another thread, at that time of its block?
 Ordered known_to(const Knowledge& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
                  ProgramCounter* loaded_at);
-/// The same of what somebody knows of other blocks.
+/// The same for knowledge of other blocks.
 Ordered known_of_block(const KnownBlocks& blocks, std::uint32_t serial, std::uint32_t time,
                        ProgramCounter* loaded_at);
 
-/// Is what a thread did, at that time of its block, ordered before what `thread` does now? For
-/// threads that are neither the same nor of an earlier launch of the host. `loaded_at`: see Known,
-/// if loosely.
+/// Is the access of a thread, at that time of its block, ordered before what `thread` does now? For
+/// threads that are neither the same nor of an earlier launch of the host. `loaded_at`: as in
+/// Known, if the order is loose.
 Ordered order_known(const Thread& thread, std::uint32_t serial, std::uint32_t time, unsigned rank,
                     ProgramCounter* loaded_at);
 
 /// Has the thread's block seen the last of the strong stores to this address?
 bool saw_all_updates(const Thread& thread, std::uintptr_t address);
 
-/// Did a proxy fence come between a write of this block and a copy that `thread` starts now?
+/// Did a proxy fence come between a write of this block and a copy that `thread` issues now?
 bool passed_to_copies(const Thread& thread, std::uint32_t time, unsigned rank);
 
-/// A store over that of another thread. Whether they write the same is known after it.
+/// An unordered store over that of another thread; whether the values differ is known after it.
 struct Suspect {
   std::uintptr_t word;
   std::uint32_t value;         ///< before the store
@@ -110,7 +110,7 @@ struct Suspect {
 };
 
 /// A volatile load of one warp, and a volatile store of another warp of its block that came after
-/// it by luck.
+/// it by chance.
 struct EarlyLoad {
   std::uintptr_t word;
   std::uint32_t value;  ///< that the load found
@@ -118,7 +118,7 @@ struct EarlyLoad {
   ProgramCounter loaded_at, pc;
 };
 
-/// How often a thread has come to each of its last few stores.
+/// How many times a thread has executed each of its last few stores.
 class Turns {
  public:
   std::uint16_t next(ProgramCounter pc) {
@@ -135,13 +135,13 @@ class Turns {
   std::uint16_t count_[8] = {};
 };
 
-/// What a volatile load found is known only when it is over: at the thread's next step.
+/// The value of a volatile load is known only when the load is over: at the thread's next step.
 void settle_acquire(Thread& thread);
 void release_fenced(Thread& thread, const volatile void* address);
 void note_early_load(Thread& writer, std::uintptr_t word, unsigned rank, ProgramCounter loaded_at,
                      ProgramCounter pc);
-/// A volatile load: it is later than the stores so far, and the second of the same address makes
-/// its place a poll.
+/// A volatile load: it follows the stores so far, and the second one of the same address makes its
+/// place a poll.
 void look_again(Thread& thread, std::uintptr_t word, ProgramCounter pc);
 void report_early_loads(Block& block);  ///< at its end
 /// At the start of a block.

@@ -3,8 +3,8 @@
 /// The engine of the CPU backend, as rewritten CUDA code and the API headers in include/ see it.
 /// Every CUDA thread is a fiber or runs to its end on one; blocks are spread over OS threads.
 ///
-/// Nothing of the headers algorithm, functional or tuple in what a .cu file sees: nvcc brings none,
-/// and a file with `using namespace std` and a function or variable `count` is right there.
+/// A .cu file must not see the headers algorithm, functional or tuple: nvcc includes none of them,
+/// so a file with `using namespace std` and a function or variable `count` is valid.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,8 @@
 using cudaStream_t = struct CUstream_st*;
 
 #if !defined(SIMT_ENGINE)
-/// Of the running CUDA thread. Constant for its life, so the compiler may keep them in registers.
+/// Those of the running CUDA thread. Constant for its life, so compilers may keep them in
+/// registers.
 extern const __thread uint3 threadIdx __attribute__((tls_model("initial-exec")));
 extern const __thread uint3 blockIdx __attribute__((tls_model("initial-exec")));
 extern const __thread dim3 blockDim __attribute__((tls_model("initial-exec")));
@@ -53,17 +54,17 @@ struct Body {
   void* arguments;
   std::size_t bytes;
   void (*destroy)(void* arguments);
-  /// Writes the pointers among the arguments, null for what is none. For who draws the run.
+  /// Writes the pointers among the arguments, null for other arguments. For traces.
   void (*pointers)(const void* arguments, const void** to) = nullptr;
   std::size_t pointer_count = 0;
 };
 
 /// Runs a kernel to its end, or, called in a kernel, queues it until the launching grid has ended.
-/// Errors end up in the CUDA error state (see errors.hpp). Takes ownership of the body.
+/// Errors go into the CUDA error state (see errors.hpp). Takes ownership of the body.
 void launch_body(const Launch& launch, Body body);
 
-/// What the running thread does until this goes out of scope is the backend's work, not the
-/// kernel's: neither checked nor counted.
+/// While it exists, the running thread works for the backend, not for the kernel: its accesses are
+/// neither checked nor counted.
 class Unobserved {
  public:
   Unobserved();
@@ -75,7 +76,7 @@ class Unobserved {
   void* before_;
 };
 
-/// A list of values, as std::tuple is one: each of its type, which may be a reference.
+/// A list of values like std::tuple: each of its type, which may be a reference.
 template <std::size_t i, class T>
 struct Value {
   template <class A>
@@ -97,8 +98,8 @@ struct ValueList<std::index_sequence<i...>, T...> : Value<i, T>... {
 template <class... T>
 using Values = ValueList<std::index_sequence_for<T...>, T...>;
 
-/// The kernel of a launch and the types of its parameters, where its name alone tells which one is
-/// meant: of several functions of one name no F can be told.
+/// The kernel of a launch and the types of its parameters, if its name alone is unambiguous: no F
+/// can be deduced for overloaded functions.
 template <class... P>
 struct Signature {
   using Arguments = Values<P...>;
@@ -129,10 +130,10 @@ auto signature(Tag, F* kernel) -> decltype(signature_of(kernel)) {
     return simt::signature(simt_t, __VA_ARGS__);                       \
   }
 
-/// In place of SIMT_KERNEL_PARAMETERS: the arguments have the right types already.
+/// In place of SIMT_KERNEL_PARAMETERS: the arguments already have the right types.
 struct AsTheyAre {};
 
-/// Arguments as a kernel takes them: converted to its parameters, or kept as they are.
+/// Arguments as a kernel takes them: converted to its parameters, or unchanged.
 template <bool known, class Of, class... A>
 struct ArgumentsOf {
   using type = Values<std::decay_t<A>...>;
@@ -144,8 +145,8 @@ struct ArgumentsOf<true, Of, A...> {
   static constexpr std::size_t count = std::invoke_result_t<Of, int>::count;
 };
 
-/// The address of the kernel of a launch; null: unknown. `F` calls it: one that has no members
-/// calls a function by its name, another one a pointer that it keeps.
+/// The address of the kernel of a launch; null: unknown. `F` calls it: an F without members calls a
+/// function by its name, another F calls a pointer that it keeps.
 template <class F, class Of>
 const void* address_of([[maybe_unused]] const F& f, [[maybe_unused]] const Of& of) {
   const void* address = nullptr;
@@ -158,8 +159,8 @@ const void* address_of([[maybe_unused]] const F& f, [[maybe_unused]] const Of& o
   }
   return address;
 }
-/// An argument for a parameter that is a reference. The kernel gets the host's variable, as with
-/// nvcc, and may not use it.
+/// An argument for a parameter that is a reference. As with nvcc, the kernel gets the host's
+/// variable and may not use it.
 template <class T>
 struct Reference {
   T* to;
@@ -211,7 +212,7 @@ __attribute__((noinline)) void launch(Launch launch, F f, Of of, A... arguments)
   }
 }
 
-/// A kernel and its name in the source: what the rewriter makes of a kernel passed to the host API.
+/// A kernel and its name in the source: the rewriter's form of a kernel passed to the host API.
 template <class F>
 struct Kernel {
   F* function;
@@ -230,7 +231,7 @@ Kernel<F> kernel(F* function, const char* name) {
 
 // ---- Shared memory: in a window of the running block ----
 
-/// The block's variable that belongs to `key`; found or made.
+/// The block's variable that belongs to `key`; made at the first call.
 void* shared_variable(const void* key, std::size_t bytes, std::size_t alignment)
     __attribute__((const));
 /// Start of the dynamic shared memory of the running block.
@@ -249,8 +250,7 @@ template <class T>
 SIMT_INLINE T* dynamic_shared() {
   return static_cast<T*>(dynamic_shared_memory());
 }
-/// The same where the name is known: nvcc takes one type for it in a file, another one is a
-/// finding.
+/// The same with a name: nvcc allows one type for it in a file, so another one is a finding.
 struct SharedName {
   const char *file, *name;
   const std::type_info* type;  ///< of a pointer to it
@@ -277,22 +277,22 @@ struct DynamicShared {
 
 struct BarrierResult {
   int votes;    ///< threads whose predicate was not 0
-  int threads;  ///< threads that took part
+  int threads;  ///< threads that arrived
 };
-SIMT_CONVERGENT BarrierResult block_barrier(int predicate);  ///< __syncthreads and its kin
+SIMT_CONVERGENT BarrierResult block_barrier(int predicate);  ///< __syncthreads and its variants
 void grid_barrier();                                         ///< cooperative launches
 void cluster_barrier();
 /// Split forms. Every thread that arrives must wait before it arrives again.
 void cluster_arrive();
 void cluster_wait();
 
-/// One call of a warp function: what the lanes of `mask` brought and what they get.
+/// One call of a warp function: the values that the lanes of `mask` bring and those they get.
 struct WarpCall {
-  std::uint32_t mask;  ///< the lanes that take part (those of the mask that have not returned)
+  std::uint32_t mask;  ///< the lanes of the call: those of its mask that have not returned
   std::uint64_t value[32], result[32];
   int argument[32], width[32];
   std::uint32_t bad_lanes;  ///< set by take(): lanes that read a lane outside of the mask
-  std::uint8_t asked[32];   ///< which lane those read
+  std::uint8_t asked[32];   ///< which lane each of them read
 
   /// What `lane` gets from `source`; undefined in CUDA, and reported, if source is not in the mask.
   std::uint64_t take(int lane, int source) {
@@ -303,26 +303,27 @@ struct WarpCall {
     return value[source];
   }
 };
-/// The lanes in `mask` meet; the last computes all results with `f`. Only "__syncwarp" and
-/// "group.sync()" order memory, as CUDA has it.
+/// Synchronizes the lanes in `mask`; the last computes all results with `f`. Only "__syncwarp" and
+/// "group.sync()" order memory, as in CUDA.
 SIMT_CONVERGENT std::uint64_t warp_call(std::uint32_t mask, std::uint64_t value, int argument,
                                         int width, void (*f)(WarpCall&), const char* name);
 
 enum class Order : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
 
-/// __threadfence and its kin: later strong stores release what came before, to the threads of the
-/// block or to all; and what earlier strong loads have seen is acquired.
+/// __threadfence and its variants: later strong stores release earlier accesses, to the threads of
+/// the block or to all; and what earlier strong loads have seen is acquired.
 void fence(bool block_only = false, Order order = Order::acq_rel);
-/// fence.proxy.async: bulk copies that start after it see what was written before.
+/// fence.proxy.async: bulk copies issued after it see earlier writes.
 void proxy_fence();
-/// fence.mbarrier_init: bulk copies see the memory barriers that the thread has initialised.
+/// fence.mbarrier_init: the memory barriers that the thread has initialised are visible to bulk
+/// copies.
 void mbarrier_init_fence();
 void acquire(const volatile void* address);  ///< what was last released at this address
 void release(const volatile void* address);
-void yield();  ///< lets other threads run; called by whatever polls
+void yield();  ///< lets other threads run; called by functions that poll
 void poll();   ///< counts a strong load and yields now and then
 
-// ---- Who am I ----
+// ---- Indices of the running thread ----
 
 unsigned lane();         ///< 0..31
 unsigned thread_rank();  ///< in the block, x fastest
@@ -335,7 +336,7 @@ bool in_kernel();
 
 // ---- Structures, see structures.py ----
 
-/// Of larger structures nothing is kept: no copy of one is told from a copy of its parts.
+/// Larger structures are not registered: a copy of one looks like copies of its members.
 constexpr std::size_t largest_type = 256;
 
 template <class T>
@@ -352,8 +353,7 @@ void know_type() {
 #endif
   know_type(sizeof(T), alignof(T));
 }
-/// A union, or a structure that has one: of what is copied whole, one member alone may have been
-/// written.
+/// A union, or a structure that has one: of a whole copy, only one member may have been written.
 void know_union(std::size_t bytes);
 template <class T>
 void know_union() {
@@ -371,7 +371,7 @@ void know_template() {
 void before_atomic(const volatile void* address, std::size_t size, Access kind, Order order,
                    const void* pc, bool loop = false);
 void after_atomic(const volatile void* address, Access kind, Order order);
-/// Before a compare-and-swap: a plain load just before, of the same word, is no more than a guess.
+/// Before a compare-and-swap: a plain load of the same word just before it is only a guess.
 void will_compare(const volatile void* address);
 
 template <class T>
@@ -417,20 +417,21 @@ SIMT_RAW void atomic_store(volatile T* p, T value, Order order = Order::relaxed)
   after_atomic(p, Access::store, order);
 }
 
-// ---- Asynchronous copies: land when somebody waits for them, not before ----
+// ---- Asynchronous copies: land when a thread waits for them, not before ----
 
-/// Queues a copy of the running thread (cp.async). Sizes as the hardware has them: 4, 8, 16.
+/// Queues a copy of the running thread (cp.async). Sizes as on the hardware: 4, 8, 16 bytes.
 void async_copy(void* to, const void* from, std::size_t bytes);
 void async_commit();                ///< closes a group (cp.async.commit_group)
-void async_wait(unsigned pending);  ///< lands all but the last `pending` groups
+void async_wait(unsigned pending);  ///< lands all but the newest `pending` groups
 
-/// What an instruction such as wgmma does, in a function: see later() in async.hpp.
+/// A function that does the work of an instruction such as wgmma: see later() in async.hpp.
 using Later = void(void* to, std::uint64_t a, std::uint64_t b);
 
-// ---- The end of a kernel by an error ----
+// ---- Errors that end a kernel ----
 
-/// Finds `kind`: the running thread `what` ("calls __trap()") at the line that `caller`, a return
-/// address, lies in, or null for a text that names it. Sets the sticky CUDA error, ends the launch.
+/// Reports a finding `kind`: the running thread `what` ("calls __trap()") at the line of `caller`,
+/// a return address, or null for a text that names the line. Sets the sticky CUDA error, ends the
+/// launch.
 [[noreturn]] void fail_kernel(const char* kind, int cuda_error, const char* what,
                               const void* caller);
 

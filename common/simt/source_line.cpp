@@ -15,8 +15,8 @@
 namespace simt {
 namespace {
 
-/// Where the engine's own sources stand. Under ccache with a base folder the compiler knows a path
-/// relative to the build folder: "../../common/simt/", of which "/common/simt/" stays.
+/// The folder of the engine's own sources. Under ccache with a base folder the compiler knows a
+/// path relative to the build folder: "../../common/simt/", of which "/common/simt/" is kept.
 std::string engine_folder() {
   std::string file = __FILE__;
   while (file.rfind("../", 0) == 0) file.erase(0, file.rfind("../../", 0) == 0 ? 3 : 2);
@@ -37,9 +37,9 @@ bool is_users(const std::string& file) {
          (engine.empty() || file.find(engine) == std::string::npos);
 }
 
-/// Of each address addr2line prints the address, then the innermost inlined function first; the
-/// first frame of the user's code is the line that the reader knows. One process for all of them:
-/// it reads the program's line numbers anew each time.
+/// For each address addr2line prints the address, then the innermost inlined function first; the
+/// first frame of the user's code is the line that the reader knows. One process for all addresses,
+/// because each process reads the program's line numbers anew.
 std::vector<SourceLine> look_up(const std::vector<ProgramCounter>& pcs) {
   std::vector<SourceLine> found(pcs.size());
   std::string command = "addr2line -a -i -e '" + program_path() + "'";
@@ -54,7 +54,7 @@ std::vector<SourceLine> look_up(const std::vector<ProgramCounter>& pcs) {
   std::size_t addresses = 0;
   while (std::fgets(text, sizeof text, pipe) != nullptr) {
     char* colon = std::strrchr(text, ':');
-    if (colon == nullptr) {  // an address; what follows is about it
+    if (colon == nullptr) {  // an address; its frames follow
       ++addresses;
       continue;
     }
@@ -74,7 +74,7 @@ std::vector<SourceLine> look_up(const std::vector<ProgramCounter>& pcs) {
 std::mutex mutex;
 using Cache = std::map<ProgramCounter, SourceLine>;
 Cache& cache() {
-  static auto& lasts = *new Cache;  // used at exit, too
+  static auto& lasts = *new Cache;  // never destroyed: used at exit
   return lasts;
 }
 
@@ -92,7 +92,7 @@ void find_source_lines(const std::vector<ProgramCounter>& pcs) {
   for (const ProgramCounter pc : pcs) {
     if (cache().count(pc) == 0) unknown.push_back(pc);
   }
-  constexpr std::size_t at_once = 1000;  // a command may be only so long
+  constexpr std::size_t at_once = 1000;  // the length of a command is limited
   for (std::size_t first = 0; first < unknown.size(); first += at_once) {
     const auto begin = unknown.begin() + static_cast<std::ptrdiff_t>(first);
     const std::vector<ProgramCounter> some(

@@ -1,4 +1,4 @@
-// Tensor maps: what the driver encodes, and the pieces of a box. async.cpp moves them.
+// Tensor maps: what the driver encodes, and how a box is split into pieces. async.cpp moves them.
 #include "tensor.hpp"
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t magic = 0x70616d20726f736eu;
 constexpr int most_axes = 5;
 
-/// What lies in a CUtensorMap.
+/// The contents of a CUtensorMap.
 struct Map {
   std::uint64_t magic, address;
   std::uint64_t size[most_axes], stride[most_axes - 1];
@@ -51,8 +51,8 @@ int bytes_of(CUtensorMapDataType type) {
 
 bool is_whole_number(CUtensorMapDataType type) { return type <= CU_TENSOR_MAP_DATA_TYPE_INT64; }
 
-/// `text`: a literal, or a function that makes it: a std::string made before Unobserved would be
-/// accesses of the running thread.
+/// `text`: a literal, or a function that makes it: constructing a std::string before Unobserved
+/// would be an access of the running thread.
 template <class Text>
 [[noreturn]] void refuse(const char* kind, Text text, ProgramCounter pc, int error) {
   const Unobserved unobserved;
@@ -220,7 +220,7 @@ std::vector<TensorPiece> tensor_pieces(const void* map, const std::int32_t* coor
   std::int64_t row = 0;
   std::int64_t at[most_axes] = {};
   const auto add = [&](std::int64_t first, std::int64_t last, char* global) {
-    while (first < last) {  // bytes of the row; chunks of 16 have places of their own
+    while (first < last) {  // bytes of the row; each chunk of 16 has its own place
       std::int64_t end = m.swizzle == 0 ? last : (first / 16 + 1) * 16;
       if (end > last) end = last;
       std::uintptr_t to = place + static_cast<std::uintptr_t>(row * pitch + first);

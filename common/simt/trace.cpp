@@ -1,8 +1,8 @@
 // Keeps single requests for drawing: which lanes, which addresses, in which order.
 //
-// All blocks are traced, each within limits, and forgotten at their end, but for those that are
-// shown: the first block of the kernel's first launch, the block of that launch that was furthest
-// from its ideal, and the first in which the checks found something. write_trace.cpp writes them.
+// All blocks are traced, each within limits, and forgotten at their end, except those to be shown:
+// the first block of the kernel's first launch, the block of that launch that was furthest from its
+// ideal, and the first in which the checks found something. trace_file.cpp writes them.
 #include "trace.hpp"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ int memory_of(KernelTrace& kernel, std::uintptr_t address) {
   return memory_at(kernel, ranges.variables & ~std::uintptr_t{127}, ranges.variables_bytes + 127);
 }
 
-/// The same for a bad address: the nearest memory of the kernel's arguments.
+/// The same for a bad address: the nearest allocation among the kernel's arguments.
 int memory_near(KernelTrace& kernel, std::uintptr_t address) {
   const int inside = memory_of(kernel, address);
   if (inside >= 0) return inside;
@@ -191,7 +191,7 @@ void begin_launch_trace(Grid& grid) {
     if (pointers[k] == nullptr || !allocation_of(pointers[k], &base, &bytes)) continue;
     const auto start = reinterpret_cast<std::uintptr_t>(base);
     const auto at = static_cast<std::size_t>(memory_at(kernel, start, bytes));
-    if (at < known) continue;  // named by an earlier launch
+    if (at < known) continue;  // an earlier launch has named it
     kernel.memories[at].arguments.insert(
         {k, reinterpret_cast<std::uintptr_t>(pointers[k]) - start});
   }
@@ -246,7 +246,7 @@ void trace_request(WarpTrace& warp, TracedRequest request) {
 
 void trace_step(WarpTrace& warp, std::uint32_t mask) {
   RawItem* last = last_of(warp, TracedItem::step);
-  if (last_of(warp, TracedItem::left_out) != nullptr) return;  // a long loop: its end comes, too
+  if (last_of(warp, TracedItem::left_out) != nullptr) return;  // a long loop: left out as well
   if (last != nullptr && last->value == mask) {
     ++last->count;
   } else if (warp.items.size() < most_items) {
@@ -290,7 +290,7 @@ void trace_finding(const char* kind, const Grid& grid, const std::string& text,
   found.text = text;
   found.launch = grid.trace->launch;
   const Thread* thread = current_thread;
-  if (thread != nullptr && here.finding == kind) {  // else it was noted for one that was known
+  if (thread != nullptr && here.finding == kind) {  // else noted for an earlier finding
     const Block& block = *thread->block;
     if (block.trace) block.trace->found = true;
     found.has_place = true;
@@ -307,7 +307,7 @@ void trace_finding(const char* kind, const Grid& grid, const std::string& text,
       found.other_thread = here.other;
       found.other_line = source_line(first);
     }
-    for (const Thread* lane : block.warps[thread->warp].lanes) {  // who was here before it
+    for (const Thread* lane : block.warps[thread->warp].lanes) {  // the earlier accesses
       if (lane == nullptr || lane == thread) continue;
       const auto event = std::find_if(lane->events.rbegin(), lane->events.rend(),
                                       [&](const Event& e) { return e.pc == pc; });

@@ -23,7 +23,7 @@ WarpTrace* trace_of(const Warp& warp);
 
 void begin_launch_trace(Grid& grid);
 void begin_block_traces(Gang& gang);
-/// Of the gang's blocks, keeps those that will be shown; while their memory is still there.
+/// Keeps those of the gang's blocks that will be shown, while their memory still exists.
 void end_block_traces(Gang& gang);
 
 // ---- What a warp does ----
@@ -39,13 +39,14 @@ struct TracedRequest {
 void trace_request(WarpTrace& warp, TracedRequest request);
 void trace_step(WarpTrace& warp, std::uint32_t mask);
 void trace_barrier(const Block& block);
-/// A copy that one thread starts and the copy engine makes.
+/// A copy that one thread issues and the copy engine makes.
 void trace_copy(const void* to, const void* from, std::size_t bytes, ProgramCounter site);
 
 // ---- What the checks found ----
 
-/// The access that is about to be reported as such a finding; `other`: the rank in its block of who
-/// came before, with the block's number in the grid; -1 if nobody or somebody of another grid did.
+/// The access that is about to be reported as such a finding. `other`: the thread of the earlier
+/// access, as rank in its block, with the block's number in the grid; -1 if there is none or it
+/// belongs to another grid.
 void note_culprit(const char* finding, std::uintptr_t address, std::size_t bytes, Access kind,
                   int other_block = -1, unsigned other = 0);
 void trace_finding(const char* kind, const Grid& grid, const std::string& text,

@@ -1,6 +1,5 @@
 // Writes what was kept for drawing: one line of JSON per kernel, when its counts are taken, with
-// the totals that the table of counts shows. The course's scripts read and describe it,
-// draw/trace.py.
+// the totals of the table of counts. The course's scripts read it; draw/trace.py describes it.
 #include "trace_file.hpp"
 
 #include <unistd.h>

@@ -3,8 +3,8 @@
 /// What trace.cpp keeps and trace_file.cpp writes.
 ///
 /// Offsets: in global memory, bytes from the start of the allocation. In shared memory, the byte of
-/// the block's as the kernel sees it; of another block of the cluster, with
-/// (1 + its rank) x window_bytes added.
+/// the block's shared memory as the kernel sees it; for another block of the cluster
+/// (1 + its rank) x window_bytes is added.
 
 #include <map>
 #include <set>
@@ -19,8 +19,8 @@ namespace simt {
 struct BlockTrace;
 
 struct TracedItem {
-  /// value: of a step, the lanes; of a barrier, its place; of left_out, how many requests; of a
-  /// copy, the lane that starts it.
+  /// value: for a step, the lanes; for a barrier, its place; for left_out, the number of requests;
+  /// for a copy, the issuing lane.
   enum Kind : std::uint8_t { step, request, left_out, barrier, copy } kind = step;
   static constexpr int shared_memory = -2;
   std::uint32_t value = 0, count = 0;  ///< count: of equal steps
@@ -72,7 +72,7 @@ struct TracedBlock {
 struct TracedMemory {
   std::uintptr_t base;
   std::size_t bytes;
-  std::set<std::pair<std::size_t, std::size_t>> arguments;  ///< which point here, and at which byte
+  std::set<std::pair<std::size_t, std::size_t>> arguments;  ///< argument that points here, and byte
 };
 
 struct TracedFinding {
@@ -86,7 +86,7 @@ struct TracedFinding {
   std::size_t bytes = 0;
   Access access = Access::load;
   SourceLine line, other_line;
-  std::vector<std::pair<unsigned, std::int64_t>> lanes;  ///< that were there before, and where
+  std::vector<std::pair<unsigned, std::int64_t>> lanes;  ///< of earlier accesses: lane, offset
 };
 
 struct KernelTrace {
@@ -108,8 +108,9 @@ struct LaunchTrace {
   KernelTrace* kernel;
 };
 
+/// The file that SIMT_TRACE names, or "".
 std::string trace_path();
-/// What was kept of a kernel; it is forgotten.
+/// Returns what was kept of a kernel, and forgets it.
 KernelTrace take_kernel_trace(const std::string& kernel);
 
 }  // namespace simt

@@ -1,4 +1,4 @@
-// OS threads that run grids, and who watches them: kernels that hang, and signals.
+// OS threads that run grids, and the watch over them: kernels that hang, and signals.
 #include <signal.h>
 #include <ucontext.h>
 
@@ -125,8 +125,8 @@ void let_come_again(int signal_number) {
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-/// A structure aligned to 16 bytes is copied by an instruction that insists on it. The system gives
-/// no address for it.
+/// A structure aligned to 16 bytes is copied by an instruction that requires this alignment. The
+/// system gives no address for the fault.
 bool is_alignment_fault(const siginfo_t& info) {
 #if defined(__x86_64__) && defined(__linux__)
   return info.si_code == SI_KERNEL && info.si_addr == nullptr;
@@ -135,7 +135,7 @@ bool is_alignment_fault(const siginfo_t& info) {
 #endif
 }
 
-/// Guard pages below the fibers' stacks, and pointers that no check has seen.
+/// An access to a guard page below the fibers' stacks, or by a pointer that no check has seen.
 void on_segmentation_fault(int, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   if (Thread* thread = current_thread) {
@@ -154,10 +154,10 @@ void on_segmentation_fault(int, siginfo_t* info, void* context) {
          0, 0);
     std::_Exit(66);
   }
-  signal(SIGSEGV, SIG_DFL);  // not ours: happens again, and ends the program
+  signal(SIGSEGV, SIG_DFL);  // not the kernel's: it happens again and ends the program
 }
 
-/// A GPU computes some number instead.
+/// A division that C++ leaves undefined; a GPU computes some number instead.
 void on_bad_division(int, siginfo_t*, void* context) {
   if (Thread* thread = current_thread) {
     const Unobserved unobserved;
@@ -171,7 +171,7 @@ void on_bad_division(int, siginfo_t*, void* context) {
     let_come_again(SIGFPE);
     abandon(*thread->block->grid, error_launch_failure);
   }
-  signal(SIGFPE, SIG_DFL);  // not ours: happens again, and ends the program
+  signal(SIGFPE, SIG_DFL);  // not the kernel's: it happens again and ends the program
 }
 
 /// From the watchdog, for a kernel that never looks at its flag.
@@ -196,7 +196,7 @@ void watch_for_faults() {
   sigaction(SIGFPE, &action, nullptr);
   struct sigaction stuck {};
   stuck.sa_sigaction = on_stuck;
-  stuck.sa_flags = SA_SIGINFO | SA_NODEFER;  // it leaves the handler by switching stacks
+  stuck.sa_flags = SA_SIGINFO | SA_NODEFER;  // the handler is left by switching stacks
   sigaction(SIGUSR2, &stuck, nullptr);
 }
 
@@ -206,7 +206,7 @@ double now_s() {
 
 // ---- Workers ----
 
-/// OS threads that wait for grids. The thread that launches works, too.
+/// OS threads that wait for grids. The thread that launches works as well.
 class Pool {
  public:
   static Pool& get() {
@@ -255,8 +255,8 @@ class Pool {
     current_worker = nullptr;
   }
 
-  /// Notices kernels in which nothing moves. Code that looks at the flag ends itself; an empty loop
-  /// does not, so after another second a signal ends it.
+  /// Detects kernels in which no thread makes progress. Code that reads the flag ends itself; an
+  /// empty loop does not, so after another second a signal ends it.
   void watch() {
     struct Seen {
       std::uint64_t progress = 0;

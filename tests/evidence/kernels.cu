@@ -1,13 +1,11 @@
 // Small kernels of the kinds that a course is made of, each launched once: reductions, transposes,
-// products, histograms, branches, loops that end early, gathers.
-//
-// The program runs all of them, or those that are named, and prints a line about each: its name and
-// a checksum of what it computed, which has to be the same everywhere. Run under Nsight Compute by
-// `collect kernels`, the i-th line belongs to the i-th kernel of the report. On the CPU backend the
-// line also holds what was modelled, for `compare kernels`.
-//
-// Loops whose rounds a compiler would merge are kept rolled, so that the GPU's code makes the
-// accesses that stand here. Where it cannot be stopped from making fewer, the kernel says so.
+// products, histograms, branches, loops that end early, gathers. The program runs all of them, or
+// those that are named, and prints one line per kernel: its name and a checksum of its results,
+// which must be the same everywhere. Run under Nsight Compute by `collect kernels`, the i-th line
+// belongs to the i-th kernel of the report. On the CPU backend the line also holds the modelled
+// counts, for `compare kernels`. Loops whose iterations a compiler would merge are kept rolled, so
+// that the GPU makes the accesses written here. Where a compiler still makes fewer, the kernel says
+// so.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -194,7 +192,7 @@ __global__ void block_scan(const int* in, int* out, int n) {
   if (i < n) out[i] = v;
 }
 
-/// Sums of 7 neighbours. The first threads of a block also load what lies beside it.
+/// Sums of 7 neighbours. The first threads of a block also load the elements next to it.
 __global__ void stencil(const float* in, float* out, int n) {
   __shared__ float tile[128 + 6];
   const int t = threadIdx.x, i = global_index();
@@ -357,7 +355,7 @@ __global__ void continue_and_break(const int* a, const int* b, const int* c, int
   out[i] = sum;
 }
 
-/// A row of a sparse matrix times a vector, by one thread.
+/// A row of a sparse matrix times a vector, one row per thread.
 __global__ void sparse_rows(const int* starts, const int* columns, const float* values,
                             const float* x, float* out, int rows) {
   const int row = global_index();
@@ -467,7 +465,7 @@ T* upload(const std::vector<T>& values) {
   return static_cast<T*>(p);
 }
 
-/// Small and the same on every system, which <random>'s distributions are not.
+/// Small, and the same on every system, unlike the distributions of <random>.
 int below(std::mt19937& random, int limit) {
   return static_cast<int>(std::uint64_t{random()} * static_cast<unsigned>(limit) >> 32);
 }
@@ -479,7 +477,7 @@ std::vector<int> numbers(unsigned seed, std::size_t n, int limit) {
   return values;
 }
 
-/// Whole numbers below `limit` on the device: sums of them are exact in every type.
+/// Integers below `limit` on the device: sums of them are exact in every type.
 template <class T>
 T* input(unsigned seed, std::size_t n, int limit = 100) {
   const std::vector<int> values = numbers(seed, n, limit);

@@ -1,9 +1,9 @@
 // One warp, one access, one launch: how addresses turn into the profiler's counters.
 //
-// Each launch does one access of one kind and width, with the offset of every lane taken from a
+// Each launch makes one access of one kind and width, with the offset of every lane taken from a
 // table, and prints a line about it. Run under Nsight Compute by `collect patterns`, the i-th line
-// belongs to the i-th kernel of the report. On the CPU backend the line also holds what was
-// modelled, for `compare patterns`.
+// belongs to the i-th kernel of the report. On the CPU backend the line also holds the modelled
+// counts, for `compare patterns`.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int window_bytes = 16 * 1024;
 
-/// Where each lane of the warp goes, in bytes from the start of the window, and which lanes go.
+/// The byte offset of each lane from the start of the window, and which lanes are active.
 struct Pattern {
   unsigned short offset[32];
   unsigned mask;
@@ -52,13 +52,13 @@ __device__ unsigned fold(uint4 value) { return value.x ^ value.y ^ value.z ^ val
 
 // ---- Atomics ----
 
-struct Add {  // of a value that differs between lanes
+struct Add {  // adds a value that differs between lanes
   using type = int;
   static __device__ int apply(int* p, unsigned lane) {
     return atomicAdd(p, static_cast<int>(lane) + 1);
   }
 };
-struct AddOne {  // what a histogram does; ptxas has a special instruction for it
+struct AddOne {  // as in a histogram; ptxas has a special instruction for it
   using type = int;
   static __device__ int apply(int* p, unsigned) { return atomicAdd(p, 1); }
 };
@@ -79,14 +79,14 @@ struct Swap {
   }
 };
 
-// ---- Kernels: one access of the kind that the name says, the rest is of other kinds ----
+// ---- Kernels: one access of the kind in the name; the other accesses are of other kinds ----
 
 __device__ void fill(uint4* window) {
   for (int k = threadIdx.x; k < window_bytes / 16; k += 32) window[k] = make_uint4(0, 0, 0, 0);
   __syncthreads();
 }
 
-/// The element of type T that this lane goes to.
+/// The element of type T that this lane accesses.
 template <class T>
 __device__ T* at(void* window, const Pattern& pattern) {
   return reinterpret_cast<T*>(static_cast<char*>(window) + pattern.offset[threadIdx.x]);
@@ -170,12 +170,12 @@ Case make_case(const std::string& name, F byte, unsigned mask = all_lanes) {
   return c;
 }
 
-/// Small and the same on every system, which <random>'s distributions are not.
+/// Small, and the same on every system, unlike the distributions of <random>.
 unsigned below(std::mt19937& random, unsigned limit) {
   return static_cast<unsigned>(std::uint64_t{random()} * limit >> 32);
 }
 
-/// Every lane at random one of the first `range` elements of `size` bytes.
+/// Each lane accesses a random one of the first `range` elements of `size` bytes.
 Case random_case(const std::string& name, int size, int range, unsigned seed,
                  unsigned mask = all_lanes) {
   std::mt19937 random(seed);
@@ -192,7 +192,7 @@ Case permutation_case(int size, unsigned seed) {
   return make_case("permutation:" + std::to_string(seed), [&](int l) { return order[l] * size; });
 }
 
-/// The patterns that matter to both memories, for elements of s bytes.
+/// The patterns that matter for both memories, for elements of s bytes.
 std::vector<Case> common_cases(int s) {
   std::vector<Case> cases;
   const auto add = [&](const std::string& name, auto byte) {
@@ -226,7 +226,7 @@ std::vector<Case> common_cases(int s) {
   return cases;
 }
 
-/// Patterns that tell apart the possible rules for banks: which lanes are served together?
+/// Patterns that distinguish the possible rules for banks: which lanes are served together?
 std::vector<Case> bank_cases(int s) {
   std::vector<Case> cases;
   const auto add = [&](const std::string& name, auto byte) {
@@ -303,7 +303,7 @@ void require(cudaError_t error, const char* what) {
 #ifdef SIMT
 constexpr const char* more_columns = ",requests,units";
 
-/// What the last launch did with its one access: requests, and sectors or wavefronts.
+/// The counts of the last launch's access: requests, and sectors or wavefronts.
 void print_model(const std::string& op) {
   const simt::Space space = op[0] == 's' ? simt::Space::shared : simt::Space::global;
   const bool load = op.find("load") != std::string::npos;
@@ -322,9 +322,9 @@ constexpr const char* more_columns = "";
 void print_model(const std::string&) {}
 #endif
 
-int every = 1;  ///< 3 runs each third case only
+int every = 1;  ///< 3: only each third case
 
-/// All cases with one kernel, which `launch(pattern)` starts.
+/// All cases with one kernel, which `launch(pattern)` launches.
 template <class F>
 void run(const char* op, const char* type, int bytes, bool banks, F launch) {
   std::vector<Case> cases = common_cases(bytes);
@@ -397,7 +397,7 @@ int main(int argc, char** argv) {
   std::printf("index,op,type,bytes,pattern,mask,offsets%s\n", more_columns);
 #ifdef SIMT
   simt::set_counting(true);
-  simt::expect_findings(true);  // lanes that store to the same word are what we are after
+  simt::expect_findings(true);  // lanes that store to the same word are intended here
 #endif
   if (part == "shared") {
     shared_width<unsigned char>("u8");

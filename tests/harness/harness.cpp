@@ -1,5 +1,5 @@
-// What the measuring engine must be able to do before anybody may believe it, as studies: the
-// length of a kernel whose cycles are known, the same version twice, the memory over sizes, whether
+// What the measuring engine must be able to do before its results can be trusted, as studies: the
+// length of a kernel whose cycles are known, the same version twice, bandwidth over sizes, whether
 // a table favours a version for the way it is launched, and what naive timing would have reported.
 #include <chrono>
 
@@ -58,7 +58,7 @@ Study known_cycles() {
 }
 
 /// The same work by an ordinary and by a programmatic launch: a table that shows the second as
-/// faster shows what it gains behind a copy of itself.
+/// faster shows what it gains from a copy of itself in front of it.
 Study programmatic() {
   Study study = known_cycles();
   study.name = "programmatic";
@@ -118,7 +118,7 @@ double host_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A copy whose sample is taken by `timer` on one buffer that stays in the L2 cache where it fits.
+/// A copy whose sample is taken by `timer` on one buffer, which stays in the L2 cache if it fits.
 Version naive(const char* id, const char* title,
               std::function<double(const Launch&, cudaStream_t)> timer) {
   Version version = course::copy_version(id, Role::version);
@@ -127,7 +127,7 @@ Version naive(const char* id, const char* title,
   return version;
 }
 
-/// Events around one launch, which starts whenever it gets there.
+/// Events around one launch, which starts at an arbitrary time between them.
 double time_by_events(const Launch& launch, cudaStream_t stream) {
   static course::GpuTimer timer;
   COURSE_CHECK(cudaStreamSynchronize(stream));
@@ -257,7 +257,7 @@ double time_empty_kernels(cudaStream_t stream, bool beside_an_uploaded_graph) {
   timer.start(stream);
   replay.launch();
   const double seconds = timer.stop(stream) / 1000;
-  if (waiting != nullptr) {  // one that never ran would go on slowing the others
+  if (waiting != nullptr) {  // a graph that never ran would still slow the others
     COURSE_CHECK(cudaGraphLaunch(waiting, stream));
     COURSE_CHECK(cudaStreamSynchronize(stream));
     COURSE_CHECK(cudaGraphExecDestroy(waiting));
@@ -301,8 +301,8 @@ Version right_after(const char* id, const char* title, Version other) {
   return version;
 }
 
-/// What a kernel with cache hints leaves to the next: chapter 01's record and the bulk copy ask the
-/// L2 cache to keep their inputs (evict_last).
+/// What a kernel with cache hints leaves to the next one: chapter 01's fastest version and the bulk
+/// copy ask the L2 cache to keep their inputs (evict_last).
 Study leftovers() {
   Study study = twice();
   study.name = "leftovers";

@@ -1,4 +1,4 @@
-// Kernels that the harness proves itself with: one of known length, and one that only launches.
+// Kernels that test the harness itself: one of known length, and one that only launches.
 #include <cuda_runtime.h>
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace harness {
 
-/// One thread spins until `cycles` SM clock cycles have passed, then writes that it did.
+/// One thread spins until `cycles` SM clock cycles have passed, then stores that it has finished.
 __global__ void spin_for(std::int64_t cycles, float* done) {
   const std::int64_t start = clock64();
   while (clock64() - start < cycles) {
@@ -21,8 +21,8 @@ cudaError_t spin(std::int64_t cycles, float* done, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-/// The same as a kernel that gets ready while the one before it still runs (programmatic dependent
-/// launch): it lets its successor begin at once and waits for its predecessor itself.
+/// The same as a kernel that begins while the one before it still runs (programmatic dependent
+/// launch): it lets its successor begin at once and itself waits for its predecessor.
 __global__ void spin_early(std::int64_t cycles, float* done) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
@@ -48,7 +48,7 @@ cudaError_t spin_programmatic(std::int64_t cycles, float* done, cudaStream_t str
   return cudaLaunchKernelEx(&config, spin_early, cycles, done);
 }
 
-/// The same copy as many kernels as there are values of `which`.
+/// The same copy as many different kernels, one per value of `which`.
 template <int which>
 __global__ void copy_once(const float4* in, float4* out, std::int64_t n4) {
   const std::int64_t i = std::int64_t{blockIdx.x} * 256 + threadIdx.x;
@@ -62,8 +62,8 @@ std::array<Copy, sizeof...(which)> copies(std::integer_sequence<int, which...>) 
   return {copy_once<which>...};
 }
 
-/// Copies n floats (a multiple of 4) by a kernel that was not launched before in this process, as
-/// long as there is one left: 1024 of them. \returns the error of the launch.
+/// Copies n floats (a multiple of 4) by a kernel that has not been launched before in this process,
+/// as long as one of the 1024 is left. \returns the error of the launch.
 cudaError_t copy_by_a_new_kernel(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   static const auto kernels = copies(std::make_integer_sequence<int, 1024>());
   static std::size_t next = 0;

@@ -1,5 +1,5 @@
-// Asynchronous copies, barriers and atomics of libcu++: right code runs, and a copy that nobody
-// waits for is found.
+// Asynchronous copies, barriers and atomics of libcu++: right code runs, and a copy without a wait
+// is found.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda_pipeline.h>
@@ -51,7 +51,7 @@ TEST_F(Async, wait_for_all_but_the_copy) {
   expect_finding("race|uninitialised", "copy_own<2>", {at("own copy")});
 }
 
-/// Each thread waits for its own copies; those of others need a barrier, too.
+/// Each thread waits for its own copies; those of other threads also need a barrier.
 template <bool barrier>
 __global__ void copy_for_others(const int* in, int* out) {
   __shared__ int s[64];
@@ -75,7 +75,7 @@ TEST_F(Async, copies_of_others_without_barrier) {
   expect_finding("race|uninitialised", "copy_for_others<false>", {at("others' copy")});
 }
 
-/// Two stages: the next tile is on its way while this one is used.
+/// Two stages: the next tile is in flight while this one is used.
 __global__ void two_stages(const int* in, int tiles, int* out) {
   __shared__ int s[2][32];
   const int t = threadIdx.x;
@@ -158,10 +158,10 @@ TEST_F(Async, barrier_that_waits_for_one_more) {
   too_few_arrive<<<1, 32>>>(out.get());
   EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
   expect_finding("deadlock", "too_few_arrive",
-                 {at("too few arrive"), "waits for 33 arrivals"});  // at once, no time limit
+                 {at("too few arrive"), "waits for 33 arrivals"});  // at once, without a timeout
 }
 
-/// One thread initialises; without a barrier, others use what may not be there yet.
+/// One thread initialises a barrier; without __syncthreads() others may use it too early.
 template <bool told>
 __global__ void initialise_and_use(int* out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
@@ -183,7 +183,7 @@ TEST_F(Async, barrier_that_may_not_be_ready) {
   expect_finding("race|uninitialised", "initialise_and_use<false>", {at("used")});
 }
 
-/// Copies of a thread that arrive at a barrier; its phases by parity.
+/// Copies that arrive at a barrier themselves; its phases by parity.
 template <bool arrive_on, bool turn>
 __global__ void arriving_copies(const int* in, int tiles, int* out) {
   __shared__ __mbarrier_t full;
@@ -217,8 +217,8 @@ TEST_F(Async, copies_that_do_not_arrive) {
   arriving_copies<false, true><<<1, 64>>>(in.get(), 4, out.get());
   expect_finding("uninitialised", "arriving_copies<false, true>", {at("arrived")});
 }
-/// The second phase has the other parity. Who waits for the first one again waits for nothing; and
-/// who does so when the second has ended waits for the third, for ever.
+/// The second phase has the other parity. A thread that waits with the first parity again does not
+/// wait; if it does so after the second phase has ended, it waits for the third one for ever.
 TEST_F(Async, parity_that_does_not_turn) {
   Array<int> in(iota<int>(256)), out(64);
   arriving_copies<true, false><<<1, 64>>>(in.get(), 2, out.get());

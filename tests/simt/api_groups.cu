@@ -31,7 +31,7 @@ TEST_F(Groups, block) {
   expect_clean();
 }
 
-/// The lanes that met, also where their number is no power of two.
+/// The coalesced lanes, including numbers of them that are no power of two.
 __global__ void sum_of_the_first(int n, int* out) {
   if (static_cast<int>(threadIdx.x) >= n) return;
   const auto met = cg::coalesced_threads();
@@ -89,7 +89,7 @@ TEST_F(Groups, tiles) {
   expect_clean();
 }
 
-/// A tile that has left the others alone.
+/// A tile that synchronizes without the other lanes.
 __global__ void one_tile_only(int* out) {
   const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
   const int t = threadIdx.x;
@@ -250,8 +250,8 @@ TEST_F(Groups, cluster_of_the_launch) {
   expect_clean();
 }
 
-/// A block's shared memory is read after it may have left: the last cluster.sync() is missing. In
-/// every order one of the two comes second, and finds the other gone.
+/// A block's shared memory is read after the block may have ended: the last cluster.sync() is
+/// missing. In every order one of the two comes second, and finds the other gone.
 __global__ void __cluster_dims__(2, 1, 1) no_last_sync(int* out) {
   __shared__ int s;
   const auto cluster = cg::this_cluster();

@@ -1,5 +1,5 @@
-// The host API: memory, streams, events, queries, errors. What an error is and when it is reported
-// follows CUDA's documentation.
+// The host API: memory, streams, events, queries, errors. Which errors there are and when they are
+// reported follows CUDA's documentation.
 #include <cstring>
 #include <string>
 
@@ -559,8 +559,8 @@ TEST_F(StickyError, every_call_reports_it) {
 TEST_F(StickyError, is_not_reported_by_the_launch) {
   Array<int> data(32, 0);
   out_of_bounds<<<1, 1>>>(data.get());
-  // On a GPU the kernel has not run yet: a check right behind the launch says nothing. Here the
-  // rule is "by the next call that waits".
+  // On a GPU the kernel has not run yet: a check right after the launch says nothing. Here the rule
+  // is "by the next call that waits".
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   simt::take_findings();

@@ -95,7 +95,7 @@ TEST_F(Language, structures_by_value) {
   expect_clean();
 }
 
-/// An argument becomes the parameter's type at the launch, once, on the host.
+/// An argument is converted to the parameter's type at the launch, once, on the host.
 struct Counted {
   int* calls;
   operator int() const {
@@ -483,7 +483,7 @@ __global__ void barrier_forms(int* out) {
   const int any = __syncthreads_or(t == 50), nobody = __syncthreads_or(t > 1000);
   out[t] = count * 10000 + (all != 0) * 1000 + (none != 0) * 100 + (any != 0) * 10 + (nobody != 0);
 }
-/// The simd functions, worked out by hand.
+/// The simd functions, with results worked out by hand.
 __global__ void simd(unsigned* out) {
   const unsigned a = 0x7F80FF01, b = 0x01FF0102;
   out[0] = __vadd4(a, b);
@@ -508,7 +508,7 @@ TEST_F(Language, words_of_bytes_and_halves) {
                                    0x7FFFFF02, 0xFF000000, 0x00010001, 0x7E + 0x7F + 0xFE + 1,
                                    0x7E7F0201, 0x40C08002, 0x817F01FF}));
 }
-/// The largest and smallest of sums, of three and of two, worked out by hand.
+/// The largest and smallest of sums, of three and of two, with results worked out by hand.
 __global__ void extremes(unsigned* out) {
   const int most = 0x7FFFFFFF;
   bool first = false, high = false, low = false;
@@ -540,7 +540,7 @@ TEST_F(Language, largest_and_smallest_words) {
                                                0x00050003, 0x00000001, 0xFFFF0003, 0x00000001,
                                                0x00010001, 1, 0x00010001, 1, 0xFFFFFFFC}));
 }
-/// Products of halves and bytes, and bits that are counted.
+/// Dot products of halves and bytes, and counts of bits.
 __global__ void dots(int* out) {
   out[0] = __dp2a_lo(0x00020001, 0x7FFF0403, 1);
   out[1] = __dp2a_hi(0x00020001, 0x04030000, 1);

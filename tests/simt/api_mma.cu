@@ -1,5 +1,5 @@
-// Products of small matrices by a warp: every type, shape and layout against a plain loop; what
-// counts of a tf32; changes of single elements; and the faults that are found.
+// Products of small matrices by a warp: every type, shape and layout against a plain loop; which
+// bits of a tf32 are used; changes of single elements; and planted faults.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -63,7 +63,7 @@ __global__ void product(const TA* a, const TA* b, const TC* c, TD* d, unsigned l
   wmma::store_matrix_sync(d, result, ldd, of_d);
 }
 
-/// A matrix of small whole numbers, with unused elements behind every row or column.
+/// A matrix of small integers, with unused elements after every row or column.
 template <class T>
 struct Matrix {
   int rows, columns;
@@ -94,7 +94,7 @@ struct Matrix {
   }
 };
 
-/// The layouts of C and D in memory: two bits.
+/// The layouts of C and D in memory: one bit each.
 template <class T, class TC, class TD, int m, int n, int k, class LA, class LB>
 void expect_product_in(int layouts) {
   using A = fragment<matrix_a, m, n, k, T, LA>;
@@ -250,7 +250,7 @@ TEST_F(Mma, rounding_to_tf32) {
   const std::uint32_t wanted[][2] = {
       {0x3f800000, 0x3f800000},                            // 1
       {0x3f800fff, 0x3f800000}, {0x3f801000, 0x3f802000},  // below half-way, and half-way
-      {0x3f801001, 0x3f802000}, {0x3f803000, 0x3f804000},  // half-way: never to even
+      {0x3f801001, 0x3f802000}, {0x3f803000, 0x3f804000},  // half-way: away from zero, not to even
       {0xbf801000, 0xbf802000}, {0xbf800fff, 0xbf800000},  // away from zero on both sides
       {0x3fffffff, 0x40000000},                            // a carry into the exponent
       {0x00000fff, 0x00000000}, {0x00001000, 0x00002000},  // denormal numbers
@@ -271,7 +271,7 @@ TEST_F(Mma, rounding_to_tf32) {
   expect_clean();
 }
 
-/// D = A B, of the numbers as they are, or rounded first.
+/// D = A B, with the numbers unchanged, or rounded first.
 __global__ void tf32_product(const float* a, const float* b, float* d, bool rounds) {
   fragment<matrix_a, 16, 16, 8, tf32, row_major> left;
   fragment<matrix_b, 16, 16, 8, tf32, col_major> right;
@@ -303,7 +303,7 @@ TEST_F(Mma, tf32_is_cut_off_or_rounded) {
   expect_clean();
 }
 
-/// D = alpha A B + beta C, with C loaded for itself.
+/// D = alpha A B + beta C, with C loaded separately.
 __global__ void scaled(const __half* a, const __half* b, float* c, float alpha, float beta) {
   fragment<matrix_a, 8, 32, 16, __half, row_major> left;
   fragment<matrix_b, 8, 32, 16, __half, row_major> right;
@@ -460,7 +460,7 @@ TEST_F(MmaFault, handed_on_without_a_barrier) {
   handed_on<false><<<1, 64>>>(out.get());
   expect_finding("race", "handed_on<false>", {at("store"), at("load")});
 }
-/// What a warp stores it may load as another lane's: the lanes have to wait for each other.
+/// After a warp's store a lane may load another lane's elements: the lanes must synchronize.
 template <bool waits>
 __global__ void transposed(float* out) {
   __shared__ __align__(32) float tile[256];
@@ -483,7 +483,7 @@ TEST_F(MmaFault, transposed_without_a_barrier) {
   expect_finding("race|uninitialised", "transposed<false>", {at("by columns")});
 }
 
-/// variant 0: right; 1: half of the lanes have returned; 2: they do something else; 3: they
+/// variant 0: right; 1: half of the lanes have returned; 2: they call something else; 3: they
 /// multiply elsewhere; 4: they store to another place.
 template <int variant>
 __global__ void parted(float* out) {

@@ -1,5 +1,5 @@
 // Tensor copies: boxes of one to five axes against a plain reference, over every edge, with fill,
-// element strides and swizzles; reductions; and the faults that are found.
+// element strides and swizzles; reductions; and planted faults.
 #include <cooperative_groups.h>
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -23,7 +23,7 @@ class TensorFault : public simt_test::Device {};
 
 std::string at(const std::string& name) { return simt_test::here("api_tensor.cu", name); }
 
-// ---- An array, a box of it, and where the box's bytes lie ----
+// ---- An array, a box of it, and the addresses of the box's bytes ----
 
 struct Box {
   CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
@@ -124,7 +124,7 @@ __device__ void wait_for_stores() {
 
 constexpr unsigned char untouched = 0xEE;
 
-/// The box as it lies in shared memory.
+/// The box in the order of shared memory.
 template <int N>
 __global__ void load_box(const __grid_constant__ CUtensorMap map, Place place, unsigned bytes,
                          unsigned room, std::uint32_t* out) {
@@ -197,7 +197,7 @@ void expect_store(Box b, const Place& place) {
 
 // ---- Boxes of one to five axes, over every edge ----
 
-/// Inside, and then over each end of each axis, over all at once, and wholly outside.
+/// Inside, then over each end of each axis, over all ends at once, and wholly outside.
 template <int N>
 std::vector<Place> places(const Box& b, bool before) {
   const auto low = [&](int a) { return a == 0 ? -4 : -1; };
@@ -333,7 +333,7 @@ TEST_F(Tensor, swizzle_by_address) {
   expect_clean();
 }
 
-// ---- Where a map may lie, and who may start a copy ----
+// ---- Where a map may be, and which threads may issue a copy ----
 
 __constant__ CUtensorMap constant_map;
 
@@ -341,7 +341,7 @@ __device__ void load_by_pointer(int* to, const CUtensorMap* map, std::uint64_t* 
   const std::int32_t at[] = {4};
   ptx::cp_async_bulk_tensor(ptx::space_shared, ptx::space_global, to, map, at, barrier);
 }
-/// The same 16 bytes four times, by maps in four ways.
+/// The same 16 bytes four times, by maps in four kinds of memory.
 __global__ void maps_everywhere(const __grid_constant__ CUtensorMap map, const CUtensorMap* global,
                                 int* out) {
   __shared__ alignas(128) int s[4][32];
@@ -495,8 +495,8 @@ TEST_F(Tensor, bulk_reduction_without_its_instruction) {
   expect_clean();
 }
 
-/// One proxy fence, two reductions, and a copy of what they made: the copy engine sees its own
-/// work.
+/// One proxy fence, two reductions, and a copy of their result: the copy engine sees its own
+/// writes.
 __global__ void add_twice(int* out, int* seen) {
   __shared__ alignas(128) int tile[2][reduced_n];
   __shared__ alignas(8) std::uint64_t there;
@@ -523,7 +523,7 @@ TEST_F(Tensor, copy_of_what_reductions_made) {
   for (int i = 0; i < reduced_n; ++i) ASSERT_EQ(seen.host()[i], 2 * i);
   expect_clean();
 }
-/// A plain read beside the reductions of other blocks is a race.
+/// A plain read during the reductions of other blocks is a race.
 __global__ void add_and_look(int* out, int* seen) {
   __shared__ alignas(128) int tile[reduced_n];
   tile[threadIdx.x] = 1;
@@ -544,7 +544,7 @@ TEST_F(TensorFault, look_beside_reductions) {
   expect_finding("race", "add_and_look", {at("add"), at("looked")});
 }
 
-/// Boxes of 4 x 16 ones that overlap, and reach beyond the end.
+/// Boxes of 4 x 16 ones that overlap, and extend past the end.
 template <class Op>
 __global__ void reduce_boxes(const __grid_constant__ CUtensorMap map, Op op) {
   __shared__ alignas(128) int tile[4 * 16];
@@ -590,7 +590,7 @@ TEST_F(TensorFault, reduction_that_the_type_has_not) {
   expect_finding("tensor map", "reduce_boxes", {at("boxes"), "no such reduction"});
 }
 
-// ---- What the driver takes ----
+// ---- What the driver accepts ----
 
 TEST_F(Tensor, driver_entry_points) {
   void* found = nullptr;
@@ -793,8 +793,8 @@ TEST_F(TensorFault, store_before_the_array) {
   EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
   expect_finding("tensor map", "store_tile<true>", {at("store"), "before the start"});
 }
-/// Stores a tile and overwrites it; then all look for what was stored. `landed`: the copy was
-/// waited for, not only its reading.
+/// Stores a tile and overwrites it; then all threads look for the stored values. `landed`: waits
+/// for the copy itself, not only for its reads.
 template <bool landed, bool look>
 __global__ void store_and_look(const __grid_constant__ CUtensorMap map, int* out) {
   __shared__ alignas(128) int tile[64];

@@ -230,7 +230,7 @@ TEST_F(Warp, scan_by_shuffles) {
   expect_clean();
 }
 
-/// Each lane gets the same answer as the others of its side, with a mask made by a vote before.
+/// Each lane gets the same result as the other lanes of its branch, with a mask from a vote before.
 __global__ void vote_then_branch(const int* in, int* out) {
   const int t = threadIdx.x;
   const bool big = in[t] > 0;
@@ -256,7 +256,7 @@ __global__ void active(unsigned* out, int n) {
   if (t >= n) return;
   out[t] = __activemask();
 }
-/// Guide: nothing promises that lanes are together where no synchronisation says so.
+/// Guide: lanes are not guaranteed to be converged without a synchronisation.
 TEST_F(Warp, activemask) {
   Array<unsigned> out(32, 0u);
   for (const int n : {32, 20, 1}) {

@@ -1,4 +1,4 @@
-// How the counts are shown: kernels' names, lines of 80 columns, the legend.
+// How counts are shown: kernels' names, lines of 80 columns, the legend.
 #include <sstream>
 
 #include "simt_test.hpp"

@@ -1,5 +1,5 @@
-// Modelled counters against numbers worked out by hand. A warp of 32 lanes with 4 bytes each asks
-// for 128 bytes: 4 sectors of 32 bytes, or 1 wavefront of 32 banks with 4 bytes.
+// Modelled counters against numbers worked out by hand. A warp of 32 lanes with 4 bytes each
+// requests 128 bytes: 4 sectors of 32 bytes, or 1 wavefront of 32 banks with 4 bytes.
 #include <algorithm>
 #include <cstdlib>
 
@@ -21,7 +21,7 @@ class Counts : public simt_test::Device {
     simt::set_counting(true);
     simt::take_counts();
   }
-  /// Ends the launches to be counted.
+  /// Ends the launches that are counted.
   void take() {
     expect_clean();
     counts_ = simt::take_counts();
@@ -33,7 +33,7 @@ class Counts : public simt_test::Device {
   const simt::KernelCount& kernel(const std::string& name) {
     return simt_test::kernel_count(counts_, name);
   }
-  /// Requests, lanes, units, and that they are said to be exact.
+  /// Checks requests, lanes, units, and that they are marked as exact.
   void expect_line(const LineCount& line, unsigned long requests, unsigned long lanes,
                    unsigned long units) {
     EXPECT_EQ(line.requests, requests) << where(line);
@@ -231,7 +231,7 @@ TEST_F(Counts, naive_transpose) {
   expect_line(line("square", "square", "store"), 128, 4096, 2048);
 }
 
-// ---- Divergence: one request is one instruction of the lanes that are together ----
+// ---- Divergence: one request is one instruction of the lanes that are converged ----
 
 __global__ void both_sides(const float* a, const int* b, float* out) {
   const int t = threadIdx.x;
@@ -280,7 +280,7 @@ TEST_F(Counts, trip_counts_of_lanes) {
   cudaMemcpy(trips, n.data(), 128, cudaMemcpyHostToDevice);
   trip_counts<<<1, 32>>>(a.get(), trips.get(), out.get());
   take();
-  // Round i: lanes 0..30-i. Sectors: ceil((31 - i) / 8).
+  // Iteration i: lanes 0..30-i. Sectors: ceil((31 - i) / 8).
   expect_line(line("trip_counts", "trips", "load"), 31, 31 * 16, 7 * 4 + 8 * 3 + 8 * 2 + 8 * 1);
   expect_line(line("trip_counts", "after trips", "store"), 1, 32, 4);
 }
@@ -305,7 +305,7 @@ TEST_F(Counts, lanes_that_skip_one_round) {
   expect_line(line("skip_one", "after skips", "store"), 1, 32, 4);
 }
 
-/// Lanes skip in different rounds and leave at different times.
+/// Lanes skip in different iterations and leave the loop at different times.
 __global__ void continue_and_break(const int* a, const int* b, int* out) {
   const int t = threadIdx.x;
   int sum = 0;
@@ -322,7 +322,7 @@ TEST_F(Counts, continue_and_break) {
   Array<int> a(256, 1), b(512, 1), out(32);
   continue_and_break<<<1, 32>>>(a.get(), b.get(), out.get());
   take();
-  // The same walk in plain code: which lanes are where in each round.
+  // The same loop in plain code: which lanes are where in each iteration.
   unsigned long first = 0, second = 0, third = 0, lanes[3] = {};
   bool gone[32] = {};
   for (int i = 0; i < 8; ++i) {
@@ -347,7 +347,7 @@ TEST_F(Counts, continue_and_break) {
     const auto l = line("continue_and_break", mark, "load");
     EXPECT_EQ(l.requests, requests) << mark;
     EXPECT_EQ(l.lanes, n) << mark;
-    EXPECT_EQ(l.units, 4 * requests) << mark;  // lanes of every 8 in a row are left
+    EXPECT_EQ(l.units, 4 * requests) << mark;  // of every 8 contiguous lanes some are active
     EXPECT_TRUE(l.exact) << mark;
   };
   check("before continue", first, lanes[0]);
@@ -356,7 +356,7 @@ TEST_F(Counts, continue_and_break) {
   expect_line(line("continue_and_break", "after break", "store"), 1, 32, 4);
 }
 
-/// The same with one of the two only.
+/// The same with only one of the two.
 __global__ void continues(const int* a, const int* b, int* out) {
   const int t = threadIdx.x;
   int sum = 0;
@@ -388,7 +388,7 @@ TEST_F(Counts, break_only) {
   Array<int> a(256, 1), b(256, 1), out(32);
   breaks<<<1, 32>>>(a.get(), b.get(), out.get());
   take();
-  // Lanes of t % 4 == k are in rounds 0..4 + k before the break, and in 0..3 + k behind it.
+  // Lanes of t % 4 == k are in iterations 0..4 + k before the break, and in 0..3 + k after it.
   expect_line(line("breaks", "breaks", "load"), 8, 8 * (5 + 6 + 7 + 8), 32);
   expect_line(line("breaks", "not broken", "load"), 7, 8 * (4 + 5 + 6 + 7), 28);
   expect_line(line("breaks", "after breaks", "store"), 1, 32, 4);
@@ -452,7 +452,7 @@ TEST_F(Counts, switch_with_fall_through) {
   take();
   expect_line(line("switched", "case 0", "load"), 1, 8, 4);
   expect_line(line("switched", "case 1", "load"), 1, 8, 4);
-  // The lanes of cases 1 and 2 meet where 1 falls into 2.
+  // The lanes of cases 1 and 2 join where 1 falls through to 2.
   expect_line(line("switched", "case 2", "load"), 1, 16, 4);
   expect_line(line("switched", "after switch", "store"), 1, 32, 4);
 }
@@ -576,7 +576,7 @@ TEST_F(Counts, bank_conflicts) {
     SCOPED_TRACE(stride);
     conflicts<<<1, 32>>>(stride, out.get());
     take();
-    // As many lanes hit one bank as the greatest common divisor of the stride and 32 says.
+    // The number of lanes that hit one bank is the greatest common divisor of the stride and 32.
     const unsigned ways = std::min(stride & -stride, 32);
     for (const char* access : {"load", "store"}) {
       const auto l = line("conflicts", std::string("shared ") + access, access, Space::shared);
@@ -640,7 +640,7 @@ TEST_F(Counts, shared_sizes) {
   expect_line(shared_size<float4>(2), 1, 32, 8);
 }
 
-/// Lanes that agree in pairs, beside each other or two apart, need half as many groups.
+/// Lanes that agree in pairs, neighbours or two apart, need half as many groups.
 __global__ void pairs_of_doubles(double* out) {
   __shared__ double s[32];
   const int t = threadIdx.x;
@@ -752,8 +752,8 @@ __global__ void all_wait(const int* in, int* out) {
   __syncthreads();
   out[threadIdx.x] = v;
 }
-/// Stacks for many threads are added late, on either side of the arrays: accesses to what lies
-/// between stacks must not pass for accesses to local variables.
+/// Stacks for many threads are added later, on either side of the arrays: accesses to memory
+/// between the stacks must not be taken for accesses to local variables.
 TEST_F(Counts, arrays_between_stacks) {
   for (const unsigned threads : {32u, 256u, 1024u, 64u}) {
     Array<int> in(threads, 1), out(threads), far(1 << 24);
@@ -859,7 +859,7 @@ TEST_F(Counts, steps_of_two_sides) {
   EXPECT_LT(lanes, 16.5);
 }
 
-// ---- What stays the same ----
+// ---- Counts that do not depend on the order of threads ----
 
 __global__ void irregular(const int* index, const float* in, float* out, int n) {
   __shared__ float s[96];
@@ -874,8 +874,8 @@ __global__ void irregular(const int* index, const float* in, float* out, int n) 
   out[i] = v;
 }
 TEST_F(Counts, same_in_every_order) {
-  // Each order runs this test and finds these numbers, which a first forward run would print, too:
-  // they are worked out here, lane by lane.
+  // Each order runs this test and must find the same numbers. They are worked out here, lane by
+  // lane, not taken from a first run.
   const int n = 480;
   std::vector<int> index(n);
   unsigned x = 12345;
@@ -907,8 +907,8 @@ TEST_F(Counts, same_in_every_order) {
   Array<float> in(n, 1.0f), out(n);
   irregular<<<5, 96>>>(device_index.get(), in.get(), out.get(), n);
   take();
-  // On this line stand the loads of index[k] and of in[...]: one of each round, and the former
-  // only.
+  // This line has the loads of index[k] and of in[...]: in some iterations both, in the others only
+  // the former.
   const auto l = line("irregular", "irregular", "load");
   unsigned long rounds = 0, all = 0, index_sectors = 0;
   for (int warp = 0; warp < n / 32; ++warp) {

@@ -48,7 +48,7 @@ TEST_F(Dynamic, three_levels) {
   expect_clean();
 }
 
-/// A child sees what its parent thread wrote before the launch; children of one stream are in
+/// A child sees its parent thread's writes from before the launch; children of one stream run in
 /// order.
 __global__ void multiply(int* data, int factor) { *data = *data * factor; }
 __global__ void write_then_launch(int* data) {
@@ -85,7 +85,7 @@ TEST_F(Dynamic, tail_launches_come_last_and_in_order) {
   expect_clean();
 }
 
-/// A tail launch waits for grandchildren, too.
+/// A tail launch waits for grandchildren as well.
 __global__ void child_with_child(int* log, int* ticket) {
   append<<<1, 1>>>(log, ticket, 2);
   log[atomicAdd(ticket, 1)] = 1;
@@ -101,7 +101,7 @@ TEST_F(Dynamic, tail_launch_waits_for_grandchildren) {
   expect_clean();
 }
 
-/// A step that launches the next one by its tail: n steps without the host, on one level.
+/// A step that launches the next one as its tail launch: n steps without the host, on one level.
 __global__ void countdown(int* data, int n) {
   *data += n;
   if (n > 1) countdown<<<1, 1, 0, cudaStreamTailLaunch>>>(data, n - 1);
@@ -113,7 +113,7 @@ TEST_F(Dynamic, chain_of_tail_launches) {
   expect_clean();
 }
 
-/// Sum of a range by halves, every node a grid.
+/// Sum of a range by halves, one grid per node.
 __global__ void sum_by_halves(const int* in, int n, int* out) {
   if (n <= 4) {
     for (int i = 0; i < n; ++i) atomicAdd(out, in[i]);
@@ -154,7 +154,7 @@ TEST_F(Dynamic, error_of_a_child) {
   expect_finding("bounds", "child_out_of_bounds", {"dynamic.cu"});
 }
 
-/// The tail launch finds what all children wrote that nothing else orders.
+/// The tail launch sees the writes of all children, though nothing else orders them.
 __global__ void put(int* data, int i) { data[i] = i * i; }
 __global__ void total(const int* data, int n, int* out) {
   for (int i = 0; i < n; ++i) *out += data[i];
@@ -171,8 +171,8 @@ TEST_F(Dynamic, tail_launch_sees_what_free_children_wrote) {
   expect_clean();
 }
 
-/// Launches of two threads into the block's stream are in order, and a tail launch of the first is
-/// over before the second.
+/// Launches of two threads into the block's stream are in order, and a tail launch of the first has
+/// ended before the second begins.
 __global__ void set_by_tail(int* data, int value) {
   if (value != 0) set_by_tail<<<1, 1, 0, cudaStreamTailLaunch>>>(data, 0);
   *data = value == 0 ? *data + 1 : value;
@@ -208,7 +208,7 @@ TEST_F(Dynamic, streams_made_in_a_kernel) {
   expect_clean();
 }
 
-/// Which of two streams goes first is open: every order occurs.
+/// Which of two streams runs first is not defined: every order occurs.
 __global__ void two_streams(int* log, int* ticket) {
   append<<<1, 1, 0, cudaStreamFireAndForget>>>(log, ticket, 0);
   append<<<1, 1, 0, cudaStreamFireAndForget>>>(log, ticket, 1);

@@ -1,5 +1,5 @@
-// Launches by kernels that are wrong: what is refused, and races in a tree of launches. Beside each
-// race the same code put right.
+// Faulty launches by kernels: what is refused, and races in a tree of launches. Next to each race
+// is the same code without it.
 #include "simt_test.hpp"
 
 namespace {
@@ -19,7 +19,7 @@ __global__ void deeper(int* runs, int levels) {
 TEST_F(DynamicFaults, too_deep) {
   Array<int> runs(1, 0);
   deeper<<<1, 1>>>(runs.get(), 100);
-  EXPECT_EQ(cudaGetLastError(), cudaSuccess);  // the host's is another one
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);  // the host has an error state of its own
   EXPECT_EQ(runs.first(), 25);
   expect_finding("unchecked", "deeper",
                  {at("deeper"), "24 levels deep", "cudaErrorLaunchMaxDepthExceeded"});
@@ -66,7 +66,7 @@ TEST_F(DynamicFaults, too_many_pending) {
                  {at("one each"), "cudaDeviceSetLimit(cudaLimitDevRuntimePendingLaunchCount, n)",
                   "cudaErrorLaunchPendingCountExceeded"});
 }
-/// Those that have started wait no more.
+/// Launches that have started no longer count as pending.
 TEST_F(DynamicFaults, only_what_waits_is_pending) {
   Array<int> runs(1, 0);
   for (int i = 0; i < 3; ++i) one_each<<<40, 32>>>(runs.get());
@@ -135,7 +135,7 @@ TEST_F(DynamicFaults, events_are_for_the_host) {
       << ended.output;
 }
 
-/// Memory of a block or a thread is no use to a child.
+/// A child must not get memory of a block or a thread.
 __global__ void ignore(const int*) {}
 __global__ void pass(int which, int* global) {
   __shared__ int s;
@@ -213,7 +213,7 @@ TEST_F(DynamicFaults, parent_writes_after_the_launch) {
 
 enum class Wait { nothing, warp, block, late };
 
-/// A child reads what another thread of its parent wrote.
+/// A child reads a word that another thread of its parent wrote.
 template <Wait wait>
 __global__ void of_another(int* data, int* out, unsigned writer) {
   if (threadIdx.x == writer) *data = 4;  // HERE another wrote
@@ -249,7 +249,7 @@ TEST_F(DynamicFaults, warp_barrier_before_the_launch_is_right) {
   expect_clean();
 }
 
-/// What a flag has told the launching thread, its child knows.
+/// A child knows what the launching thread has learned by a flag.
 template <bool acquires>
 __global__ void told_by_flag(int* data, int* flag, int* ticket, int* out) {
   if (atomicAdd(ticket, 1) == 0) {
@@ -315,7 +315,7 @@ TEST_F(DynamicFaults, siblings_that_wait_for_nothing) {
                  {at("child writes"), at("child reads")});
 }
 
-/// Siblings that nothing orders pass a flag: the last of them adds up.
+/// Siblings that nothing orders pass on a flag: the last of them adds up.
 __global__ void last_adds_up(int* parts, int* ticket, int me, int all, int* out) {
   parts[me] = me;
   __threadfence();
@@ -335,8 +335,8 @@ TEST_F(DynamicFaults, siblings_with_a_ticket_are_right) {
   expect_clean();
 }
 
-/// What the last has learned by its ticket, kernels know that come after it: the one it launches,
-/// or the next of its stream.
+/// Later kernels know what the last one has learned by its ticket: the kernel that it launches, or
+/// the next one of its stream.
 __global__ void add_up(const int* parts, int all, const int* is_last, int* out) {
   if (is_last != nullptr && *is_last == 0) return;
   for (int i = 0; i < all; ++i) *out += parts[i];  // HERE added up
@@ -374,7 +374,7 @@ TEST_F(DynamicFaults, ticket_without_a_fence_tells_nothing) {
   expect_finding("race", "add_up", {at("part"), at("added up")});
 }
 
-// ---- Further down ----
+// ---- Grandchildren ----
 
 template <Way way>
 __global__ void grandparent(int* data, int* out);
@@ -405,7 +405,7 @@ TEST_F(DynamicFaults, grandchild_sees_what_was_before) {
   expect_clean();
 }
 
-/// Cousins: children of two blocks, or of one, launch again.
+/// Cousins: the children of two blocks, or of one, launch in turn.
 __global__ void launch_store(int* data, int value) { store<<<1, 1>>>(data, value); }
 __global__ void cousins(int* data) {
   launch_store<<<1, 1>>>(data, static_cast<int>(blockIdx.x + threadIdx.x));

@@ -1,4 +1,4 @@
-// Recursion by launches: a tree of grids that adds, and a quicksort; and what is counted of them.
+// Recursion by launches: a tree of grids that adds, and a quicksort; and the counts of both.
 #include <algorithm>
 #include <cstdint>
 
@@ -43,7 +43,7 @@ TEST_F(DynamicSort, launches_of_kernels_are_counted) {
   expect_clean();
 }
 
-// ---- Quicksort: a thread splits its range and launches a grid for each part ----
+// ---- Quicksort: a thread partitions its range and launches a grid per segment ----
 
 constexpr int deepest = 16, smallest = 32;
 
@@ -59,7 +59,7 @@ __device__ void selection_sort(unsigned* data, int left, int right) {
   }
 }
 
-/// How the launches of the two parts go: into streams of their own, or into one.
+/// The streams of the two launches: one of its own for each, or one for both.
 template <bool streams>
 __global__ void quicksort(unsigned* data, int left, int right, int depth) {
   if (depth >= deepest || right - left <= smallest) {
@@ -114,7 +114,7 @@ TEST_F(DynamicSort, quicksort_in_one_stream) {
   expect_clean();
 }
 
-/// Parts that overlap by one key, in streams that nothing orders.
+/// Segments that overlap by one key, in streams that nothing orders.
 __global__ void overlapping_parts(unsigned* data, int left, int right) {
   if (right - left <= smallest) {
     selection_sort(data, left, right);

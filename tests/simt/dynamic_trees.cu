@@ -1,5 +1,5 @@
-// Random trees of launches, with reads and writes in them: a race is found where, and only where,
-// two accesses have no path between them in the graph of what CUDA orders, worked out on the host.
+// Random trees of launches, with reads and writes in them: a race must be found exactly if two
+// accesses have no path between them in the graph of CUDA's ordering, worked out on the host.
 #include <bitset>
 #include <random>
 
@@ -48,7 +48,7 @@ __global__ void run(const Grid* grids, int me, int* data, int* sums) {
   sums[me * 2 + blockIdx.x] = sum;
 }
 
-/// Events of a run and which comes before which.
+/// The events of a run, and which of them is ordered before which.
 class Graph {
  public:
   explicit Graph(const std::vector<Grid>& grids) : grids_(grids) {
@@ -121,8 +121,8 @@ class Graph {
   std::bitset<most_grids * per_grid> after_[most_grids * per_grid];
 };
 
-/// Tail launches are made by block 0 alone, so that their order is known; a word has at most two
-/// readers, all of which the checks remember.
+/// Only block 0 makes tail launches, so that their order is known; a word has at most two readers,
+/// all of which the checks keep.
 std::vector<Grid> random_tree(std::mt19937& random) {
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   std::vector<Grid> grids(1 + below(most_grids));

@@ -1,5 +1,5 @@
-// What only clusters can do wrong: reach for a block that is not there yet, or no more; refill what
-// another block still reads; wait where a thread cannot wait.
+// Faults that only clusters have: accesses to a block that has not started or has ended, a refill
+// of what another block still reads, waits where a thread cannot wait.
 #include <cooperative_groups.h>
 
 #include <cuda/ptx>
@@ -25,9 +25,9 @@ __device__ void wait(std::uint64_t* barrier, unsigned parity) {
   }
 }
 
-/// Two blocks fetch 2 tiles into one place of both: block r orders half r, for both. variant 0: all
-/// is right; 1: a block tells only itself that it has read; 2: no proxy fence after it was read; 3:
-/// the blocks do not meet after the initialisation; 4: not before they leave.
+/// Two blocks copy 2 tiles into one stage in both: block r issues half r, for both. variant 0:
+/// right; 1: a block reports its reads only to itself; 2: no proxy fence after the reads; 3: no
+/// cluster barrier after the initialisation; 4: none before the blocks end.
 template <int variant>
 __global__ void __cluster_dims__(2, 1, 1) halves(const int* in, int* out) {
   __shared__ alignas(128) int tile[n];
@@ -98,8 +98,8 @@ TEST_F(Cluster, leaves_while_others_arrive) {
   expect_finding("lifetime", "halves<variant>", {at("told"), "let all blocks meet"});
 }
 
-/// Block 1 is late on a GPU; here the orders of threads decide. Nothing orders its read before the
-/// end of block 0, in no order.
+/// Block 1 is late on a GPU; here the order of threads decides. In every order its read races with
+/// the end of block 0.
 __global__ void __cluster_dims__(2, 1, 1) reads_the_first(int* out) {
   __shared__ int s;
   const auto cluster = cg::this_cluster();
@@ -170,8 +170,8 @@ TEST_F(Cluster, less_is_sent_than_expected) {
   expect_finding("deadlock", "send_four", {"no thread can go on"});
 }
 
-/// Each lane adds 1 to a counter of the other block and, by threads of both blocks, to one of block
-/// 0. `waits`: for what is sent.
+/// Each lane adds 1 to a counter of the other block and, from both blocks, to one of block 0.
+/// `waits`: for the sent values.
 template <bool waits>
 __global__ void __cluster_dims__(2, 1, 1) add_there(unsigned* out) {
   __shared__ unsigned mine, shared_by_both;
@@ -208,8 +208,8 @@ TEST_F(Cluster, sums_by_red_async_not_awaited) {
   expect_finding("race", "add_there<false>", {"updated it"});
 }
 
-/// Reads what the other block and what another thread of this one wrote before all arrived, and
-/// waits for all only if told so. Block 0 arrives last.
+/// Reads words that the other block and another thread of this block wrote before all arrived;
+/// waits only if `waits`. Block 0 arrives last.
 template <bool waits>
 __global__ void __cluster_dims__(2, 1, 1) arrive_and_read(int* out, int from_other) {
   __shared__ int mine[64];

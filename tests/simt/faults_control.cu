@@ -1,4 +1,4 @@
-// Planted faults of control: barriers that do not meet, wrong masks, deadlocks, endless loops,
+// Planted faults of control: barriers that do not match, wrong masks, deadlocks, endless loops,
 // assertions and stacks. Each group ends with its near miss: code that looks alike and is right.
 #include <cooperative_groups.h>
 
@@ -52,7 +52,7 @@ TEST_F(Barrier, different_ones_inside_a_warp) {
   expect_finding("barrier", "two_barriers_in_a_warp", {at("barrier even"), at("barrier odd")});
 }
 
-/// One more round for the second warp: its third barrier meets the first warp's last one.
+/// One more iteration for the second warp: its third barrier matches the first warp's last one.
 __global__ void uneven_rounds(int* out) {
   int sum = 0;
   for (int i = 0; i < 2 + static_cast<int>(threadIdx.x / 32); ++i) {
@@ -116,7 +116,7 @@ TEST_F(Barrier, after_an_early_return_is_right) {
     EXPECT_EQ(out.host()[0], n - 1);
   }
 }
-/// Returning is no mistake where no barrier follows.
+/// Returning is no fault if no barrier follows.
 __global__ void return_behind_the_last_barrier(const int* in, int n, int* out) {
   __shared__ int s[64];
   s[threadIdx.x] = in[threadIdx.x];
@@ -131,7 +131,7 @@ TEST_F(Barrier, return_behind_the_last_one_is_right) {
   expect_clean();
 }
 
-/// Half a warp waits for the block, the other half for its warp: neither can go on.
+/// Half a warp waits for the block, the other half for its warp: neither can continue.
 __global__ void barrier_in_half_a_warp(int* out) {
   const int t = threadIdx.x;
   int v = t;
@@ -224,7 +224,7 @@ TEST_F(Mask, down_over_the_end_of_the_warp_is_right) {
   EXPECT_EQ(out.host()[23], 31);
 }
 
-/// Full mask in a branch that half the warp takes, and the others do something else with it.
+/// A full mask in a branch that half the warp takes, while the others call something else.
 __global__ void full_mask_in_a_branch(const int* in, int n, int* out) {
   const int t = threadIdx.x;
   int v = t;
@@ -338,7 +338,7 @@ TEST_F(Mask, syncwarp_in_both_branches_is_right) {
 
 // ---- Deadlocks ----
 
-/// Warp 1 polls for what warp 0 sets only behind a barrier that warp 1 never reaches.
+/// Warp 1 polls for a value that warp 0 sets only after a barrier that warp 1 never reaches.
 __global__ void flag_behind_barrier(int* flag, int* out) {
   if (threadIdx.x < 32) {
     __syncthreads();  // HERE waits at barrier
@@ -373,7 +373,7 @@ TEST_F(Deadlock, lock_taken_twice) {
   expect_finding("deadlock|spin", "lock_twice", {at("lock twice"), "thread (0,0,0)"});
 }
 
-/// One block leaves; the others wait for it.
+/// One block exits; the others wait for it.
 __global__ void block_leaves_the_grid(int* out) {
   if (blockIdx.x == 2) return;
   cooperative_groups::this_grid().sync();  // HERE grid sync
@@ -417,7 +417,7 @@ TEST_F(Spin, on_a_volatile) {
                  {at("for ever"), "block (0,0,0)", "thread (0,0,0)"});
 }
 
-/// An even number stays even.
+/// An even number stays even, so the loop never ends.
 __global__ void no_access(unsigned start, unsigned* out) {
   unsigned x = start;
   while (x != 1) x = 2 * x + 2;  // HERE no access
@@ -507,7 +507,7 @@ int child_stack_overflow() {
   return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
 }
 simt_test::RegisterChild stack_overflow("stack_overflow", child_stack_overflow);
-/// It may end the whole program, but says why.
+/// An overflow may end the whole program, but with a message.
 TEST(Program, stack_overflow) {
   const auto ended = simt_test::run_self({"--child=stack_overflow"});
   EXPECT_NE(ended.code, 0);

@@ -88,7 +88,7 @@ TEST_F(GlobalRace, neighbouring_bytes_of_blocks_are_right) {
   EXPECT_EQ(data.host()[15], 2);
 }
 
-/// Everybody reads, one block writes what it alone has read.
+/// All blocks read a word, and one of them then writes it.
 __global__ void all_read_one_writes(int* data, int* out) {
   out[blockIdx.x] = data[0];                     // HERE all read
   if (blockIdx.x == gridDim.x / 2) data[0] = 5;  // HERE one writes
@@ -99,7 +99,7 @@ TEST_F(GlobalRace, one_writes_what_all_read) {
   expect_finding("race", "all_read_one_writes", {at("all read"), at("one writes")});
 }
 
-/// Words that a launch only reads are remembered by the launch's number, which comes round.
+/// Words that a launch only reads are marked with the launch's number, which wraps around.
 __global__ void read_by_all(const int* data, int* out) { out[blockIdx.x] = data[0]; }
 __global__ void read_and_write(int* data, int* out) {
   if (blockIdx.x == 0) {
@@ -117,7 +117,7 @@ TEST_F(GlobalRace, after_many_launches_that_only_read) {
   read_and_write<<<2, 1>>>(data.get(), out.get());
   expect_finding("race", "read_and_write", {at("read by one"), at("written by another")});
 }
-/// Three blocks read, the last one writes: whichever it meets, it races.
+/// Three blocks read, the last one writes: whichever reader the checks kept, the write races.
 __global__ void many_read_one_writes(int* data, int* out) {
   if (blockIdx.x == gridDim.x / 2) {
     data[0] = 1;  // HERE one of many writes
@@ -131,9 +131,9 @@ TEST_F(GlobalRace, one_writes_what_many_blocks_read) {
   expect_finding("race", "many_read_one_writes", {at("one of many writes"), at("the others read")});
 }
 
-/// The last block adds up what the others left. variant 0: no fence; 1: one on the writer's side
-/// alone; 2: a fence on both sides; 3: the fence stands after the ticket; 4: thread 0 fences for
-/// its block after a barrier; 5: a fence that only reaches the own block.
+/// The last block adds up what the others left. variant 0: no fence; 1: only one on the writer's
+/// side; 2: a fence on both sides; 3: the fence comes after the ticket; 4: thread 0 fences for its
+/// block after a barrier; 5: a fence that only reaches the own block.
 template <int variant>
 __global__ void last_block(const int* in, volatile int* partial, unsigned* ticket, int* sum) {
   __shared__ bool last;
@@ -194,7 +194,7 @@ TEST_F(GlobalRace, last_block_with_a_fence_of_the_block) {
   expect_finding("race", "last_block<variant>", {at("partial written"), at("partial read")});
 }
 
-/// The block that comes first sends, the other polls: works whichever runs first.
+/// The first block sends, the other polls: works in either order.
 template <bool fenced>
 __global__ void flag_between_blocks(int* data, volatile int* flag, int* ticket, int* out) {
   if (atomicAdd(ticket, 1) == 0) {
@@ -323,15 +323,14 @@ TEST_F(GlobalBounds, between_two_allocations) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   expect_finding("bounds", "read_at", {at("read at")});
 }
-/// Behind an array lies a gap, also where its size is a multiple of what allocations are aligned
-/// to.
+/// After an array there is a gap, even if its size is a multiple of the alignment of allocations.
 TEST_F(GlobalBounds, one_past_an_array_of_whole_lines) {
   Array<float> one(64, 1.0f), two(64, 1.0f), out(1);
   read_at<<<1, 1>>>(std::min(one.get(), two.get()), 64, out.get());
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   expect_finding("bounds", "read_at", {at("read at")});
 }
-/// Behind one array lies the next: the nearest allocation is not the one that was meant.
+/// After one array comes the next: the nearest allocation is not the intended one.
 TEST_F(GlobalBounds, far_behind_the_end_of_an_argument) {
   Array<float> one(1, 1.0f), two(1, 1.0f);
   ASSERT_EQ(two.get() - one.get(), 128);
@@ -394,7 +393,7 @@ TEST_F(GlobalBounds, vector_past_the_end) {
   expect_finding("bounds", "read_vector", {at("vector past"), "thread (7,0,0)"});
 }
 }  // namespace
-// Not in an unnamed namespace: a compiler removes what is only written there.
+// Not in an unnamed namespace: a compiler would remove a variable that is only written.
 __device__ int table[16];
 __device__ int beside_the_table = 5;
 namespace {
@@ -526,7 +525,7 @@ struct Tagged {
     float v[4];
   };
 };
-/// One member is written, and all of it is copied.
+/// One member is written, and the whole union is copied.
 template <class T>
 __global__ void rotate(T* out, bool written) {
   __shared__ T s[32];

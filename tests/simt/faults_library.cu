@@ -1,5 +1,5 @@
-// What kernels take from C++ and its library: structures, new and delete, memcpy; and what they may
-// not: divide by zero.
+// What kernels use of C++ and its library: structures, new and delete, memcpy; and a fault:
+// division by zero.
 #include <cstring>
 
 #include "simt_test.hpp"

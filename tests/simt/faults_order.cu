@@ -1,5 +1,5 @@
-// What CUDA's memory model asks for besides the race: an acquire beside the flag's load, and a
-// fence between ordinary accesses and the copy engine. And stores in different turns of a loop.
+// What CUDA's memory model requires besides freedom from races: an acquire with the flag's load,
+// and a fence between ordinary accesses and the copy engine. And stores in different iterations.
 #include <cuda/atomic>
 #include <cuda/ptx>
 
@@ -19,7 +19,8 @@ std::string at(const std::string& name) { return simt_test::here("faults_order.c
 
 // ---- The acquire side ----
 
-/// The programming guide's own: the partial sums are volatile, and thread 0 alone takes tickets.
+/// The programming guide's own code: the partial sums are volatile, and only thread 0 takes
+/// tickets.
 __global__ void sum_of_the_guide(const float* in, unsigned n, volatile float* result,
                                  unsigned* count) {
   __shared__ bool is_last;
@@ -71,7 +72,7 @@ __device__ void set(int* flag) {
   cuda::atomic_ref<int, cuda::thread_scope_device>(*flag).store(1, cuda::memory_order_release);
 }
 
-/// The block that comes first sends.
+/// The first block sends.
 template <Reader how>
 __global__ void between_blocks(int* data, int* flag, int* ticket, int* out) {
   if (atomicAdd(ticket, 1) == 0) {
@@ -145,7 +146,7 @@ TEST_F(Acquire, within_a_block_its_fence_is_enough) {
   expect_clean();
 }
 
-/// The middle one passes on what it has not acquired.
+/// The middle thread passes on what it has not acquired.
 template <Reader how>
 __global__ void chain(int* data, int* flags, int* ticket, int* out) {
   const int number = atomicAdd(ticket, 1);
@@ -176,7 +177,7 @@ TEST_F(Acquire, chain_is_right) {
   expect_clean();
 }
 
-/// One thread looks at the flag for its block. variant 0: it fences; 1: all but it fence, after a
+/// One thread loads the flag for its block. variant 0: it fences; 1: all others fence, after a
 /// barrier.
 template <int variant>
 __global__ void look_for_the_block(int* data, volatile int* flag, int* ticket, int* out) {
@@ -217,10 +218,10 @@ TEST_F(Acquire, fences_of_those_who_did_not_look) {
 
 // ---- Bulk copies ----
 
-constexpr int n = 256;  // one element a thread
+constexpr int n = 256;  // one element per thread
 
 /// Writes a tile in shared memory and copies it out. variant 0: each thread fences before the
-/// barrier; 1: no fence; 2: who copies fences after the barrier; 3: it does so before the barrier.
+/// barrier; 1: no fence; 2: the copying thread fences after the barrier; 3: it fences before it.
 template <int variant>
 __global__ void copy_out(int* out) {
   __shared__ alignas(128) int tile[n];
@@ -275,9 +276,9 @@ __device__ void copy_in(int* tile, const int* in, std::uint64_t* barrier, unsign
   wait_for_phase(barrier, parity);
 }
 
-/// variant 0: all is right; 1: the barrier's initialisation without a fence; 2: with a proxy fence
-/// instead; 3: the tile is written between two copies; 4: with a fence; 5: no fence after it was
-/// read.
+/// variant 0: right; 1: the barrier's initialisation without a fence; 2: with a proxy fence
+/// instead; 3: the tile is written between two copies; 4: the same with a fence; 5: no fence after
+/// the reads.
 template <int variant>
 __global__ void copy_twice(const int* in, int* out) {
   __shared__ alignas(128) int tile[n];
@@ -332,8 +333,8 @@ TEST_F(Proxy, fence_before_a_tile_is_overwritten_is_right) {
   expect_clean();
 }
 
-/// The last thread copies a tile in twice. Between the copies all threads read, and synchronize, or
-/// the last thread only waits a while.
+/// The last thread copies a tile in twice. Between the copies all threads read, and then
+/// synchronize, or the last thread only waits for some time.
 template <bool synchronized>
 __global__ void refill(const int* in, int* out) {
   __shared__ alignas(128) int tile[n];
@@ -372,13 +373,13 @@ TEST_F(Proxy, refilled_after_a_barrier_is_right) {
   run_refill<true>();
   expect_clean();
 }
-// The copy lands when a reader waits for it, whose own reads are no race with that.
+// The copy lands when a reader waits for it, but the reader's own reads do not race with it.
 TEST_F(Proxy, refilled_while_others_may_read) {
   run_refill<false>();
   expect_finding("race", "refill<synchronized>", {at("tile read"), at("refilled"), "writes it"});
 }
 
-/// In and out again: the copy engine sees what it wrote itself.
+/// In and out again: the copy engine sees its own writes.
 __global__ void through(const int* in, int* out) {
   __shared__ alignas(128) int tile[n];
   __shared__ alignas(8) std::uint64_t barrier;
@@ -401,7 +402,7 @@ TEST_F(Proxy, through_shared_memory_needs_no_fence) {
   expect_clean();
 }
 
-/// What threads wrote to global memory in this launch is copied in.
+/// Copies in what threads wrote to global memory in this launch.
 template <bool fenced>
 __global__ void global_then_copy(int* data, int* out) {
   __shared__ alignas(128) int tile[n];
@@ -427,11 +428,11 @@ TEST_F(Proxy, global_memory_with_a_fence_is_right) {
   expect_clean();
 }
 
-// ---- Bulk copies that nobody waits for ----
+// ---- Bulk copies without a wait ----
 
 enum class Waits { not_at_all, for_reading, for_all, for_all_but_one };
 
-/// Copies a tile out in two groups; then the thread that has begun them ends.
+/// Copies a tile out in two groups; then the thread that issued them ends.
 template <Waits how, bool committed = true>
 __global__ void leave_while_copying_out(int* out) {
   __shared__ alignas(128) int tile[n];
@@ -478,7 +479,7 @@ TEST_F(Proxy, copy_in_no_group_cannot_be_waited_for) {
   expect_finding("lifetime", "leave_while_copying_out<how, committed>", {at("other half")});
 }
 
-/// Copies in, once more than anybody waits for. `awaited`: and waits for that, too.
+/// Copies in, once more than any thread waits for. `awaited`: waits for the last copy as well.
 template <bool awaited>
 __global__ void leave_while_copying_in(const int* in, int* out) {
   __shared__ alignas(128) int tile[2][n];
@@ -513,9 +514,9 @@ TEST_F(Proxy, copy_that_one_thread_awaits_has_landed) {
   expect_clean();
 }
 
-// ---- Turns of a loop ----
+// ---- Iterations of a loop ----
 
-/// Lane t writes entry t + i in turn i. `synced`: the lanes meet between two turns.
+/// Lane t writes entry t + i in iteration i. `synced`: the lanes synchronize between iterations.
 template <bool synced>
 __global__ void rotate(int* out) {
   __shared__ int s[32];
@@ -538,7 +539,7 @@ TEST_F(Turns, lanes_that_meet_are_right) {
   expect_clean();
 }
 
-/// All lanes at once: one wins, whoever it is.
+/// All lanes store at once: one of them wins.
 __global__ void one_wins(int* out) {
   for (int i = 0; i < 4; ++i) {
     out[i] = threadIdx.x;
@@ -552,7 +553,7 @@ TEST_F(Turns, one_lane_of_an_instruction_wins) {
   expect_clean();
 }
 
-/// Whoever finds something says so, in whichever turn.
+/// Each thread that finds something reports it, in any iteration.
 __global__ void any_negative(const int* in, int* found) {
   for (int i = threadIdx.x; i < 256; i += 32) {
     if (in[i] < 0) *found = 1;
@@ -567,7 +568,7 @@ TEST_F(Turns, same_value_in_other_turns_is_right) {
   EXPECT_EQ(found.first(), 1);
 }
 
-/// Whoever finds something says so: another warp writes the same.
+/// Each thread that finds something reports it: another warp writes the same value.
 __global__ void any_of_all(const int* in, int* found) {
   if (in[threadIdx.x] < 0) *found = 1 - in[threadIdx.x] / 100;  // HERE found
 }
@@ -579,7 +580,7 @@ TEST_F(Turns, same_value_of_other_warps_is_about_order) {
   EXPECT_EQ(found.first(), 1);
   expect_finding("order", "any_of_all", {at("found"), "they write the same"});
 }
-/// Two doubles whose lower halves are equal: a race, and no word of equal values.
+/// Two doubles whose lower halves are equal: still a race, because the upper halves differ.
 __global__ void one_or_two(double* found) {
   if (threadIdx.x % 32 == 0) *found = 1.0 + threadIdx.x / 32;  // HERE double
 }

@@ -57,7 +57,7 @@ TEST_F(SharedRace, with_barrier_is_right) {
   for (int t = 0; t < 64; ++t) EXPECT_EQ(out.host()[t], 63 - t);
 }
 
-/// The second barrier of a tile loop is missing: the next tile is written over one still read.
+/// The second barrier of a tile loop is missing: the next tile overwrites one that is still read.
 template <bool both>
 __global__ void tile_loop(const int* in, int* out) {
   __shared__ int tile[64];
@@ -85,7 +85,7 @@ TEST_F(SharedRace, both_barriers_of_a_loop_are_right) {
   EXPECT_EQ(out.first(), 255 * 128);
 }
 
-/// Two buffers need one barrier a round only.
+/// Two buffers need only one barrier per iteration.
 __global__ void double_buffer(const int* in, int* out) {
   __shared__ int tile[2][64];
   const int t = threadIdx.x;
@@ -105,8 +105,8 @@ TEST_F(SharedRace, double_buffer_is_right) {
   expect_clean();
 }
 
-/// Thread 0 and thread 33 read; thread 32 writes after it has met thread 33, not thread 0. A
-/// checker that remembers the last reader only sees nothing.
+/// Thread 0 and thread 33 read; thread 32 writes after it has synchronized with thread 33, not with
+/// thread 0. A checker that remembers only the last reader misses the race.
 __global__ void first_reader(int* out) {
   __shared__ int s;
   const int t = threadIdx.x;
@@ -240,7 +240,7 @@ TEST_F(SharedRace, syncwarp_between_warps) {
   expect_finding("race", "syncwarp_is_not_enough", {at("other warp write"), at("other warp read")});
 }
 
-/// Right on GPUs whose warps ran in lockstep; since Volta a race.
+/// Right on GPUs whose warps ran in lockstep; a race since Volta.
 __global__ void volatile_idiom(const int* in, int* out) {
   __shared__ int s[64];
   const int t = threadIdx.x;
@@ -283,7 +283,7 @@ TEST_F(SharedRace, volatile_and_a_barrier_are_right) {
   expect_clean();
 }
 
-/// One adds without a barrier between the warps, and volatile hides the race.
+/// A tree without a barrier between the warps; volatile hides the race.
 template <bool meet>
 __global__ void volatile_tree(const int* in, int* out) {
   __shared__ volatile int s[256];
@@ -313,8 +313,7 @@ TEST_F(SharedRace, volatile_tree_with_barriers_is_right) {
   EXPECT_EQ(out.first(), 256);
 }
 
-/// One warp makes, another takes, over two places: both look at how far the other is, and look
-/// again.
+/// One warp produces, another consumes, with two stages: each polls how far the other is.
 __global__ void two_places(int* out) {
   __shared__ int place[2];
   __shared__ volatile int made, taken;
@@ -365,7 +364,7 @@ TEST_F(SharedRace, shuffle_is_no_barrier) {
   expect_finding("race", "shuffle_orders_nothing", {at("shuffle write"), at("shuffle read")});
 }
 
-/// Lanes 0-15 meet; lane 20 reads what lane 0 wrote without having met it.
+/// Lanes 0-15 synchronize; lane 20 reads lane 0's word without having synchronized with it.
 __global__ void partial_mask(int* out, int reader) {
   __shared__ int s[32];
   const int t = threadIdx.x;
@@ -388,7 +387,7 @@ TEST_F(SharedRace, lane_inside_of_the_mask_is_right) {
   EXPECT_EQ(out.first(), 1);
 }
 
-/// Groups of four lanes, each synchronised with its own mask.
+/// Groups of four lanes, each synchronized with its own mask.
 __global__ void groups_of_four(int* out, int distance) {
   __shared__ int s[32];
   const int t = threadIdx.x;
@@ -509,7 +508,7 @@ TEST_F(SharedRace, lock_is_right) {
 
 // ---- One value from all lanes ----
 
-/// Guide, writes to one location by several threads of a warp: one of them takes place.
+/// Guide, writes to one location by several threads of a warp: one of them is performed.
 __global__ void same_value(const int* in, int* out) {
   __shared__ int found;
   if (threadIdx.x == 0) found = 0;
@@ -544,7 +543,7 @@ TEST_F(SharedBounds, one_past_a_static_array) {
 TEST_F(SharedBounds, far_past_a_static_array) {
   Array<int> out(64);
   past_static<<<1, 64>>>(out.get(), 1 << 20);
-  // It may be the place of another block's memory, as may be the one before the first variable.
+  // It may be in another block's memory, as may the word before the first variable.
   expect_finding("bounds|lifetime", "past_static", {at("past static"), "thread (9,0,0)"});
 }
 TEST_F(SharedBounds, last_of_a_static_array_is_right) {
@@ -595,7 +594,7 @@ TEST_F(SharedUninitialised, one_word) {
                  {at("never written"), "block (0,0,0)", "thread (3,0,0)"});
 }
 
-/// The block before left values in the same place; they are not this block's.
+/// An earlier block left values in the same place; to this block they are uninitialised.
 __global__ void left_by_another_block(int* out, int* ticket) {
   __shared__ int s[32];
   __shared__ int order;
@@ -697,7 +696,7 @@ TEST_F(Lifetime, shared_memory_of_another_block) {
   Array<int*> pointer(1);
   Array<int> ticket(2, 0), out(1);
   pass_on<<<2, 32>>>(pointer.get(), ticket.get(), out.get());
-  // Where both blocks' memory has one address, it is this block's own, and nobody has written it.
+  // If both blocks' memory has the same address, it is this block's own and unwritten.
   expect_finding("lifetime|bounds|uninitialised", "pass_on", {at("passed on")});
 }
 

@@ -1,4 +1,4 @@
-// SIMT_ORDER is the order that threads and blocks run in: they log themselves.
+// SIMT_ORDER sets the order in which threads and blocks run: here they log it.
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>

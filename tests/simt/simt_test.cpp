@@ -26,7 +26,7 @@ std::string listed(const std::vector<simt::Finding>& findings) {
   return text.empty() ? "  none\n" : text;
 }
 
-/// Whether `text` has `part` and no digit follows: "a.cu:12" is not in "a.cu:123".
+/// True if `text` has `part` and no digit follows: "a.cu:12" is not in "a.cu:123".
 bool has(const std::string& text, const std::string& part) {
   for (auto i = text.find(part); i != std::string::npos; i = text.find(part, i + 1)) {
     const auto end = i + part.size();
@@ -43,7 +43,7 @@ bool one_of(const std::string& kinds, const std::string& kind) {
   return false;
 }
 
-/// As written at the launch, less spaces and namespaces.
+/// The name as written at the launch, without spaces and namespaces.
 std::string plain(std::string name) {
   name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
   const auto colons = name.rfind("::", name.find('<'));
@@ -157,9 +157,8 @@ Ended run_self(const std::vector<std::string>& arguments,
 
 }  // namespace simt_test
 
-/// Arguments beside GoogleTest's: --env=NAME=VALUE starts the program again with it, because the
-/// engine may read its environment before main(); --child=NAME runs a registered child and nothing
-/// else.
+/// Arguments besides GoogleTest's: --env=NAME=VALUE restarts the program with it, because the
+/// engine may read its environment before main(); --child=NAME runs only a registered child.
 int main(int argc, char** argv) {
   simt_test::program = argv[0];
   bool again = false;

@@ -1,7 +1,6 @@
 #pragma once
 /// \file
-/// What the tests of the CPU backend share: device arrays, findings, counts, source lines,
-/// children.
+/// Shared by the tests of the CPU backend: device arrays, findings, counts, source lines, children.
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
@@ -17,15 +16,15 @@ namespace simt_test {
 /// "file:line" of the line of `file` (in this folder) that ends in the comment `// HERE name`.
 std::string here(const std::string& file, const std::string& name);
 
-/// One test. It has had no findings when it ends, except those that it has taken.
-/// A failed kernel sticks to its process: ctest gives each test a process of its own.
+/// One test. When it ends, all its findings must have been taken. A failed kernel is sticky in its
+/// process: ctest gives each test a process of its own.
 class Device : public ::testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
 
-  /// Expects exactly one kind of finding (several that are right: "bounds|lifetime") in `kernel`,
-  /// and among them one whose text has all `parts`.
+  /// Expects exactly one kind of finding (or one of several: "bounds|lifetime") in `kernel`, with
+  /// all `parts` in the text of one of them.
   void expect_finding(const std::string& kinds, const std::string& kernel,
                       const std::vector<std::string>& parts);
   /// Waits for the device and expects no finding and no error.
@@ -35,12 +34,12 @@ class Device : public ::testing::Test {
 /// The counts of the kernel `name`, which has run since counting began.
 const simt::KernelCount& kernel_count(const std::vector<simt::KernelCount>& counts,
                                       const std::string& name);
-/// The counts of one marked line; all zero, and a failure, where there are none.
+/// The counts of one marked line; all zero, and a failure, if there are none.
 simt::LineCount line_count(const std::vector<simt::KernelCount>& counts, const std::string& kernel,
                            const std::string& where, const std::string& access,
                            simt::Space space = simt::Space::global);
 
-/// What a program left behind.
+/// The exit code and the output of a program.
 struct Ended {
   int code;  ///< exit code, or 128 + signal
   std::string output;
@@ -49,7 +48,8 @@ struct Ended {
 Ended run_self(const std::vector<std::string>& arguments,
                const std::vector<std::string>& environment = {});
 
-/// What a child started by run_self() with the argument "--child=name" does. Returns its exit code.
+/// The body of a child started by run_self() with the argument "--child=name". Returns its exit
+/// code.
 using Child = int (*)();
 struct RegisterChild {
   RegisterChild(const char* name, Child child);

@@ -1,7 +1,7 @@
-// How fast the CPU backend runs: five kernels and two launches, best of several. Prints one line
-// each. --floor: fails where a rate is below a tenth of what two cores should reach (instrumented:
-// a two-hundredth). --against PROGRAM: runs the other build, too, and prints how much faster that
-// is.
+// How fast the CPU backend runs: five kernels and two launches, the best of several runs. Prints
+// one line each. --floor: fails if a rate is below a tenth of what two cores should reach
+// (instrumented: a two-hundredth). --against PROGRAM: also runs the other build, and prints how
+// much faster that one is.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -75,9 +75,9 @@ double seconds(F call) {
 }
 
 bool failed = false, with_floor = false;
-FILE* other = nullptr;  // what the other build prints
+FILE* other = nullptr;  // the output of the other build
 
-/// The other build's figure on its line of this name.
+/// The other build's number on its line of this name.
 double figure_of_other(const char* name) {
   char line[256];
   while (other != nullptr && std::fgets(line, sizeof line, other) != nullptr) {
@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--floor") == 0) with_floor = true;
     if (std::strcmp(argv[i], "--against") == 0 && i + 1 < argc) {
-      // It ends before anything is measured here: both want all cores.
+      // It ends before any measurement here, because both programs use all cores.
       other = std::tmpfile();
       FILE* pipe = popen(argv[i + 1], "r");
       for (int c; pipe != nullptr && (c = std::fgetc(pipe)) != EOF;) std::fputc(c, other);

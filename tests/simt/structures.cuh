@@ -1,6 +1,6 @@
 #pragma once
 // Structures as programs have them, and a kernel for each that copies one per thread. A header of
-// its own, so that tests/python/test_strict.py can ask nvcc what it makes of them.
+// its own, so that tests/python/test_strict.py can compile it with nvcc.
 
 namespace structures {
 

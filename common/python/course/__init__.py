@@ -13,7 +13,7 @@ LONGEST_CELL = 200  # characters
 
 
 class Problem(Exception):
-    """Something the user has to know: one line that says what is wrong and what to do."""
+    """An error that the user must read: one line that says what is wrong and what to do."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -26,20 +26,20 @@ def say(text: str = "") -> None:
 
 
 def shown(path: os.PathLike) -> str:
-    """A path as the user would type it: relative where that is shorter."""
+    """A path as the user would type it: relative if that is shorter."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith(os.path.join("..", "..")) else relative
 
 
 def one_line(text: str) -> str:
-    """Somebody's text as a table can take it: in one line, nothing that moves the cursor."""
+    """A text from outside as a table can take it: in one line, nothing that moves the cursor."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def as_cell(text: str, longest: int = LONGEST_CELL) -> str:
-    """Somebody's text for one cell of a spreadsheet: in one line, no formula, and not endless."""
+    """A text from outside for one cell of a spreadsheet: in one line, no formula, not endless."""
     line = one_line(text)[:longest]
     return f"'{line}" if line[:1] in tuple("=+-@") else line
 
@@ -57,7 +57,7 @@ def finish(script: str, main: Callable[[List[str]], int]) -> None:
     except BrokenPipeError:  # `| head` closed the pipe; keep the interpreter quiet about it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
-    except OSError as error:  # a full or read-only disk, a file that vanished
+    except OSError as error:  # a full or read-only disk, a file that is gone
         print(f"{script}: {error}", file=sys.stderr)
         code = 1
     sys.exit(code)

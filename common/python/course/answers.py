@@ -1,6 +1,6 @@
-"""Answers to exercises, and what the CPU backend must say of each.
+"""Answers to exercises, and the verdicts that the CPU backend must give.
 
-Right ones of other designs than the solution's, and wrong turns that tempt. An answer is
+Right answers with other designs than the solution's, and wrong ones that are tempting. An answer is
 a namespace in a file of tests/exercises/NN, with its verdicts for the exercises that it answers:
 
     namespace one_thread {
@@ -39,13 +39,13 @@ SECONDS = 200
 
 class Answer(NamedTuple):
     name: str
-    says: str  # how the line of its verdict begins
+    says: str  # the first words of its verdict
     code: str
-    head: str = ""  # what stands before the first answer of its file
+    head: str = ""  # the text before the first answer of its file
 
 
 def changed(answer: Dict[str, str], solution: str) -> str:
-    """The solution with `find`, which must stand in it once, replaced, in a namespace of its own."""
+    """The solution with `find` replaced, which must occur once, in a namespace of its own."""
     count = solution.count(answer["find"])
     if count != 1:
         raise Problem(f"{answer['name']}: '{answer['find']}' stands {count} times in the solution "
@@ -55,7 +55,7 @@ def changed(answer: Dict[str, str], solution: str) -> str:
 
 
 def of_text(text: str, number: str) -> List[Answer]:
-    """The answers to an exercise that stand in a file."""
+    """The answers to an exercise in the text of a file."""
     found: List[Answer] = []
     parts = list(PART.finditer(text))
     for part, later in zip(parts, parts[1:]):
@@ -91,8 +91,8 @@ def of_exercise(chapter: str, stem: str) -> List[Answer]:
 
 
 def launcher(solution: str) -> Tuple[str, str, List[str]]:
-    """Of the function that the tests call, the solution's last: its name, its parameters, and what
-    each is called."""
+    """The function that the tests call, the solution's last one: its name, its parameters, and the
+    names of the arguments."""
     found = LAUNCHER.findall(solution)
     if not found:
         raise Problem("no launcher: 'cudaError_t name(...) {' at the start of a line")
@@ -120,7 +120,7 @@ def program(chapter: str, stem: str) -> str:
 
 
 def judged(program_file: str, answer: Answer) -> str:
-    """Nothing, or how the verdict differs from what it must be."""
+    """Nothing, or how the verdict differs from the wanted one."""
     environment = dict(os.environ, COURSE_ANSWER=answer.name)
     try:
         done = subprocess.run([program_file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

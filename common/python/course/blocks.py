@@ -18,7 +18,7 @@ from .results import ResultError, ResultFile, Row
 WRITTEN = ("results", "snippet", "draw", "page", "value", "limiters", "limiter", "table",
            "chapters")
 INLINE = ("value", "limiter")  # in a sentence
-ENDINGS = {"results": ".json", "value": ".json",  # of the file where file= is left out
+ENDINGS = {"results": ".json", "value": ".json",  # of the file if file= is left out
            "limiters": "-limiters.csv", "limiter": "-limiters.csv"}
 NOT_RECORDED = "*not recorded yet*"
 FENCE = re.compile(r"[ \t]*\n(```+)[^\n]*\n(?:.*?\n)??\1[ \t]*(?=\n|\Z)", re.S)
@@ -57,7 +57,7 @@ def is_number(cell: str) -> bool:
 
 
 def sizes_of(named: Dict[str, str]) -> Dict[str, int]:
-    """What `size=rows:2^12,depth:2^12` asks for, by dimension."""
+    """The sizes of `size=rows:2^12,depth:2^12`, by dimension."""
     sizes = {}
     for item in filter(None, named.get("size", "").split(",")):
         dimension, colon, value = item.partition(":")
@@ -73,12 +73,12 @@ class Writer:
     def __init__(self, page: Page, root: Path) -> None:
         self.page, self.root = page, root
         self.files: Dict[str, ResultFile] = {}
-        self.older: Dict[str, Dict[str, str]] = {}  # of each file: sources that are not as measured
+        self.older: Dict[str, Dict[str, str]] = {}  # of each file: sources that have changed since
         self.records: Dict[str, limiters.Record] = {}
 
     def options(self, words: str, positional: int,
                 known: Sequence[str]) -> Tuple[List[str], Dict[str, str]]:
-        """The words of a marker: those in fixed places, and those of the form name=value."""
+        """The words of a marker: the positional ones, and those of the form name=value."""
         plain = [word for word in words.split() if "=" not in word]
         named = dict(word.split("=", 1) for word in words.split() if "=" in word)
         unknown = [name for name in named if name not in known]
@@ -138,8 +138,8 @@ class Writer:
 
     def columns(self, result: ResultFile, rows: List[Row], text: str,
                 axis: Optional[str] = None) -> List[tables.Column]:
-        """The columns of a sweep: FIELD stands for all versions, VERSION[.FIELD] for one. Without
-        an axis, each size is a line."""
+        """The columns of a sweep: FIELD means all versions, VERSION[.FIELD] one of them. Without an
+        axis, each size is a line."""
         found: List[Tuple[str, str]] = []
         versions = list(dict.fromkeys(row.version for row in rows))
         for item in text.split(","):
@@ -207,7 +207,7 @@ class Writer:
         text = tables.to_markdown((headers, lines)).split("\n")
         sides = ["--:" if any(is_number(line[k]) for line in lines) else "---"
                  for k in range(1, len(headers))]
-        text[1] = "|".join(["", "---", *sides, ""])  # words to the left
+        text[1] = "|".join(["", "---", *sides, ""])  # words are left-aligned
         return "\n".join(text) + f"\n\n{comment}"
 
     def chapter_table(self, words: str) -> str:
@@ -229,8 +229,8 @@ class Writer:
 
 
 def older_code(result: ResultFile, path: Path, root: Path) -> Dict[str, str]:
-    """The sources of a recorded chapter that have changed, or gone, since they were measured."""
-    chapter = path.resolve().parent.parent  # results/ stands in it
+    """The sources of a recorded chapter that were changed or removed after the measurement."""
+    chapter = path.resolve().parent.parent  # the folder with results/
     known = code.hashes(chapter, root / "common")
     return code.older(((row.file, row.code) for row in result.rows), known)
 
@@ -246,7 +246,7 @@ def awaits_record(page: Page, marker: Marker) -> bool:
 
 
 def replacement(page: Page, writer: Writer, index: int) -> Tuple[int, int, str]:
-    """Start and end of the text that belongs to the marker, and what it should be."""
+    """Start and end of the text that belongs to the marker, and the text it should have."""
     marker = page.markers[index]
     if marker.kind == "snippet":
         after = page.text[marker.end:]

@@ -20,7 +20,7 @@ from . import BUILD, ROOT, Problem, install, machine, say, shown
 
 
 class Choice(NamedTuple):
-    """What to build for and whether its kernels can run here."""
+    """A backend and architecture to build for, and whether its kernels can run here."""
 
     backend: str      # CMake's COURSE_BACKEND: cuda or cpu
     arch: str         # CMake's architecture list, empty for cpu
@@ -124,7 +124,7 @@ def locked(folder: Path) -> Iterator[None]:
             say(f"Another run (process {owner}) uses {shown(folder)}: waiting.")
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError:
-            pass  # a network disk without locks: better unlocked than not at all
+            pass  # a network disk without locks: then build without one
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
@@ -160,7 +160,7 @@ def explain(text: str) -> str:
 
 
 def stop_if_full(text: str = "") -> None:
-    """A full disk makes compilers and CMake fail with words of their own: say the cause."""
+    """A full disk makes compilers and CMake fail with unclear messages: name the cause."""
     free = shutil.disk_usage(BUILD).free
     if "No space left on device" in text or free < 2**20:
         raise Problem(f"the disk is full: {free >> 20} MiB are left for {shown(BUILD)}")
@@ -174,7 +174,7 @@ def has_googletest(folder: Path) -> bool:
 def can_download() -> bool:
     """GitHub or Debian answers. Without a network CMake itself would try for minutes, and say nothing."""
     if any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
-        return True  # what the proxy lets through, only a download shows
+        return True  # only a download shows what the proxy allows
     for host in ("github.com", "deb.debian.org"):
         try:
             socket.create_connection((host, 443), timeout=5).close()
@@ -203,7 +203,7 @@ def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False,
         "CMAKE_GENERATOR": "Ninja" if "-G" in command else "Unix Makefiles"}
     if any(value and cache.get(key, value) != value for key, value in changed.items()):
         command.insert(1, "--fresh")  # CMake refuses to change these in an old folder
-    stamp.unlink(missing_ok=True)  # what fails now must not pass for done the next time
+    stamp.unlink(missing_ok=True)  # a failure now must not count as done later
     with open(log, "wb") as file:
         code = subprocess.call(command, stdout=file, stderr=subprocess.STDOUT, cwd=str(ROOT))
     if code:
@@ -218,7 +218,7 @@ def configure(choice: Choice, broken: Sequence[str] = (), force: bool = False,
 
 
 def workers() -> int:
-    """Compile jobs at a time: one a core, and about 2 GiB of memory each."""
+    """Compile jobs at a time: one per core, and about 2 GiB of memory each."""
     here = getattr(os, "sched_getaffinity", None)  # Linux only; a batch job may own few cores
     cores = len(here(0)) if here else os.cpu_count() or 1
     try:
@@ -287,7 +287,7 @@ def targets_of(folder: Path) -> List[str]:
 
 
 def must_have(choice: Choice, target: str, what: str) -> None:
-    """A Problem, if a configured folder has no such target: what it is needs a newer GPU."""
+    """A Problem, if a configured folder has no such target: `what` needs a newer GPU."""
     if target not in targets_of(choice.folder):
         of = " and ".join(machine.dotted(one) for one in re.findall(r"\d\d+", choice.arch))
         raise Problem(f"{what} needs compute capability 9.0: use --backend cpu (this build is for "
@@ -297,7 +297,7 @@ def must_have(choice: Choice, target: str, what: str) -> None:
 def call(command: Sequence[str], interrupted: str = "interrupted", limit: Optional[float] = None,
          **options: Any) -> int:
     """Run a program of ours to its end, or for at most `limit` seconds. On Ctrl-C it gets time to
-    save what it finished."""
+    save its finished results."""
     process = subprocess.Popen(list(command), **options)
     try:
         code = process.wait(limit)
@@ -317,7 +317,7 @@ def call(command: Sequence[str], interrupted: str = "interrupted", limit: Option
 
 
 def stop(process: "subprocess.Popen[Any]") -> int:
-    """After Ctrl-C, which the terminal sends to both of us: wait, ask again, then insist."""
+    """After Ctrl-C, which the terminal sends to both processes: wait, ask again, then kill."""
     for last_word in (process.send_signal, lambda _: process.kill()):
         try:
             process.wait(timeout=20)

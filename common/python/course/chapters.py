@@ -36,7 +36,7 @@ class Chapter(NamedTuple):
         return found.group(1).strip() if found else self.name
 
     def recorded(self) -> Optional[Path]:
-        """The result file that the lesson quotes, or one measured on another GPU."""
+        """The result file that the lesson quotes, or one that was measured on another GPU."""
         quoted = pages.recorded(self.path)
         files = sorted((self.path / "results").glob("*.json"), key=lambda f: f != quoted)
         return files[0] if files else None
@@ -46,8 +46,8 @@ class Chapter(NamedTuple):
         return numbered(self.path / "exercises", ".cu")
 
     def progress(self) -> Dict[str, Any]:
-        """What the student did here: exercises passed, those right that only a GPU can pass,
-        hints seen."""
+        """The student's progress here: exercises passed, right ones that only a GPU can pass, hints
+        seen."""
         try:
             known = json.loads((self.path / "my" / "progress.json").read_text())
         except (OSError, ValueError):
@@ -63,7 +63,7 @@ class Chapter(NamedTuple):
         self.save_progress(progress)
 
     def progress_text(self) -> str:
-        """'2/2, 1 needs a GPU': passed of those that can pass here, and what only a GPU can."""
+        """'2/2, 1 needs a GPU': passed of those that can pass here; those that need a GPU."""
         number, progress = len(self.exercises()), self.progress()
         right = len(progress["right"])
         if not number:
@@ -90,7 +90,7 @@ def every() -> List[Chapter]:
 
 
 def with_harness() -> List[Chapter]:
-    """All chapters, and the harness where it is there: it is built and run like a chapter."""
+    """All chapters, and the harness if it exists: it is built and run like a chapter."""
     harness = ROOT / "tests" / "harness"
     return every() + ([Chapter(harness.name, harness)] if harness.is_dir() else [])
 
@@ -145,7 +145,7 @@ def is_starter(chapter: Chapter, number: int) -> bool:
 
 
 def next_hint(chapter: Chapter, number: int) -> str:
-    """One more hint each time; after the last one, all were seen."""
+    """One more hint each time; after the last one, a line that says that there are no more."""
     page = task(chapter, number)
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     hints = re.findall(r"<details>\s*<summary>\s*(Hint.*?)</summary>(.*?)</details>", text,
@@ -168,13 +168,13 @@ def solution(chapter: Chapter, number: int) -> Path:
     return found[number]
 
 
-# Files with a main() of their own: demos in a folder, programs beside the versions, which have
-# numbers.
+# Files with a main() of their own: demos in a folder, programs next to the versions, whose names
+# begin with a number.
 SINGLE = {"demo": "demos/*.cu", "program": "[a-z]*.cu"}
 
 
 def singles(chapter: Chapter, kind: str) -> Dict[str, str]:
-    """The chapter's demos or programs, each with its first line, which says what it shows."""
+    """The chapter's demos or programs, each with its first line, which describes it."""
     return {file.stem: file.read_text(encoding="utf-8").partition("\n")[0].lstrip("/ ")
             for file in sorted(chapter.path.glob(SINGLE[kind]))}
 
@@ -207,7 +207,7 @@ def git(*arguments: str) -> Optional[str]:
 
 
 def is_source(path: str) -> bool:
-    """Files that decide a measurement: not pages, results, the student's own, the CPU backend."""
+    """Files that affect a measurement: not pages, results, the student's own, the CPU backend."""
     parts = Path(path).parts
     ignored = {"results", "my", "__pycache__"}
     return not (ignored & set(parts) or path.endswith(".md") or "README" in parts[-1]
@@ -219,7 +219,7 @@ def source_files(chapter: Chapter, ask_git: bool = True) -> List[str]:
     """The chapter's and common's source files, relative to the root, sorted."""
     folders = [chapter.path.relative_to(ROOT).as_posix(), "common"]
     listed = git("ls-files", "-z", "--", *folders) if ask_git else None
-    if not listed:  # no git, or a repository without commits: a copy of the tree
+    if not listed:  # no git, or no commits: a copy of the tree
         files = [file.relative_to(ROOT).as_posix() for folder in folders
                  for file in (ROOT / folder).rglob("*") if file.is_file()]
     else:
@@ -244,7 +244,7 @@ def changed_sources(chapter: Chapter) -> List[str]:
 
 
 def provenance(chapter: Chapter) -> Tuple[Optional[str], Optional[str]]:
-    """Commit ('-dirty' appended where sources changed) and source hash, as far as known."""
+    """Commit (with '-dirty' if sources changed) and source hash, as far as known."""
     commit = (git("rev-parse", "--short", "HEAD") or "").strip()
     if not commit:
         return None, source_hash(chapter)
@@ -258,8 +258,8 @@ def stamped_commit(chapter: Chapter, digest: Optional[str]) -> Optional[str]:
 
 
 def known_commit(chapter: Chapter) -> Optional[str]:
-    """The commit as provenance() gives it; that of the stamp, if the sources are its own, where git
-    is missing or knows them as changed: files that were copied into another state's folder."""
+    """The commit as provenance() gives it. If git is missing, or sees changes because the files
+    were copied into the folder of another state: the stamp's commit, if the sources match it."""
     commit, digest = provenance(chapter)
     if commit and not commit.endswith("-dirty"):
         return commit
@@ -273,7 +273,7 @@ def recordable(chapter: Chapter) -> Tuple[str, str]:
     commit, digest = provenance(chapter)
     if commit and digest and not commit.endswith("-dirty"):
         return commit, digest
-    if commit:  # of these files, or of another repository that the copied files lie in
+    if commit:  # of these files, or of a repository around the copied files
         copied = source_hash(chapter, ask_git=False)
         stamped = stamped_commit(chapter, copied)
         if stamped:
@@ -288,7 +288,7 @@ def recordable(chapter: Chapter) -> Tuple[str, str]:
 
 
 def provenance_options(chapter: Chapter, record: bool = False) -> List[str]:
-    """What a program is told of its sources, and writes into its result file."""
+    """The options by which a program learns about its sources, for its result file."""
     commit, digest = (recordable if record else provenance)(chapter)
     hashes = code.hashes(chapter.path, ROOT / "common")
     known = {"--commit": commit, "--source-hash": digest,

@@ -1,5 +1,5 @@
-"""A class without GPUs: who got which result, what the checkers found, and whose kernels ask
-something else of the memory than the chapter's own versions."""
+"""A class without GPUs: the students' results, the checkers' findings, and kernels whose memory
+requests differ from those of the chapter's own versions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def key_of(row: Row) -> Key:
 
 
 def usual(chapter: str, rows: Sequence[Row]) -> counts.Counted:
-    """The counts of one version: the course's, else those that most of `rows` have."""
+    """The counts of one version: the course's, or those that most of `rows` have."""
     known = counts.of_course(chapter).get((rows[0].study, rows[0].version,
                                            counts.size_key(rows[0])))
     if known:
@@ -103,7 +103,7 @@ def table(entries: Sequence[Entry], names: Names, study: Optional[str] = None) -
 
 
 def called(key: Key, keys: Iterable[Key]) -> str:
-    """A version's name; with its study and its size where there are several."""
+    """A version's name; with its study and its size if there are several."""
     same = [other for other in keys if other[1] == key[1]]
     parts = [key[0]] if len({other[0] for other in same}) > 1 else []
     parts += ([tables.size_text(dict(key[2][2]))]

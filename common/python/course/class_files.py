@@ -1,7 +1,7 @@
 """The result files of a class: found, read, named, and sorted into chapters and exercises.
 
-A file that cannot be read is listed and the others go on. Of one label on one GPU the newest file
-of each study counts. Unlabelled files are named after their folder, or after themselves.
+A file that cannot be read is listed and the others are used. Of one label on one GPU the newest
+file of each study counts. Unlabelled files are named after their folder, or after themselves.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .remarks import Remark
 from .results import ResultError, ResultFile
 
 NAME = r"{name:(\d+)}"  # in a remark, an entry
-NAMED = 6  # of those with the same samples
+NAMED = 6  # names of students with the same samples, in a remark
 
 
 @dataclass
 class Entry:
-    """One student or machine: what counts of its files, recomputed, and what is remarked."""
+    """One student or machine: the files that count, recomputed, and the remarks on them."""
 
     file: ResultFile
     name: str
     remarks: List[Remark] = field(default_factory=list)
-    other: int = 0  # files of the same label, GPU and chapter of which nothing is shown
+    other: int = 0  # files of the same label, GPU and chapter that are not shown
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Gathered:
 
 def files_in(paths: Iterable[Path]) -> Tuple[List[Tuple[Path, str]], List[str]]:
     """Each file once, folders opened, with the folder that it is in below a given one, or "". And
-    the folders that cannot be opened, with why."""
+    the folders that cannot be opened, with the reason."""
     found: Dict[Path, str] = {}
     bad: List[str] = []
     for path in paths:
@@ -87,7 +87,7 @@ def load(path: Path) -> remarks.Doubts:
             raise ResultError(f"{path}: not a file")
         return remarks.recomputed(results.load(path))
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
-            ValueError) as error:  # what the checks of results.py have not thought of
+            ValueError) as error:  # a case that results.py does not check
         raise ResultError(f"{path}: not a result file of the course ({error})") from None
 
 
@@ -114,7 +114,7 @@ def gather(paths: Sequence[Path]) -> Gathered:
 
 
 def named(files: Sequence[Tuple[str, str, remarks.Doubts]]) -> List[Entry]:
-    """Entries by label; without one by folder, and by file where a folder has several of them."""
+    """Entries by label; without one by folder, or by file if a folder has several of them."""
     alone = Counter(folder for folder, _, doubts in files if not doubts.file.label)
     found = []
     for folder, stem, doubts in files:
@@ -164,7 +164,7 @@ def merged(group: Sequence[Entry]) -> Entry:
 
 
 def add_class_remarks(entries: Sequence[Entry]) -> None:
-    """What only shows beside the others: samples that two have, and rates of the machine."""
+    """Remarks that need other entries: samples that two share, and rates of the machine."""
     files = [entry.file for entry in entries]
     for entry, found in zip(entries, remarks.of_limits(files)):
         entry.remarks += found
@@ -177,8 +177,8 @@ def add_class_remarks(entries: Sequence[Entry]) -> None:
 
 
 class Names:
-    """What an entry is called in print: its name, or a number that its place gives it. Where places
-    are equal, those with a number stand in an order that says nothing about the names."""
+    """An entry's printed name: its own, or a number that its place gives it. Numbered entries of
+    equal place are in an order that is independent of their names."""
 
     def __init__(self, anonymous: bool, sections: Sequence[Section] = ()) -> None:
         self.anonymous = anonymous

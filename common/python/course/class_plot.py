@@ -1,6 +1,6 @@
 """A class on a projector: a line per version, a dot per student at the share of the own limit.
 
-16:9, letters that the last row can read. Nobody is named: the table has the names.
+16:9, letters that the last row can read. Without names of students, which the table has.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .results import ResultError
 WIDTH, HEIGHT = 13.333, 7.5   # inches
 LETTERS = 16                  # points; 1/34 of the height of the picture, lines included
 DOT = 11                      # points
-TOP = 110.0                   # % where the axis ends; what lies beyond has a number at its edge
-GROUPS = 6                    # GPUs with a look of their own
-LAYERS = 16                   # in which groups take turns, so that none covers another
+TOP = 110.0                   # % where the axis ends; larger values are written at its edge
+GROUPS = 6                    # GPUs with a style of their own
+LAYERS = 16                   # in which groups alternate, so that none covers another
 LONGEST = 34                  # letters of a version's name
 Group = Tuple[str, List[Place]]
 
@@ -32,7 +32,7 @@ def short(heading: str, count: int) -> str:
 
 
 def label(text: str, most: int) -> str:
-    """A name as the picture has room for it, and no formula."""
+    """A name cut to the room in the picture, and no formula."""
     return tables.cut(text, most).replace("$", "\\$")
 
 
@@ -43,7 +43,7 @@ def versions_of(groups: Sequence[Group]) -> List[str]:
 
 
 def shares(place: Place, version: str) -> Optional[float]:
-    """The share in %, of the largest size that the version was measured at."""
+    """The share in %, at the largest size at which the version was measured."""
     rows = [row for row in place.rows if row.version == version and row.of_limit
             and not row.words]
     return 100 * max(rows, key=lambda row: row.bytes or 0).of_limit if rows else None
@@ -51,7 +51,7 @@ def shares(place: Place, version: str) -> Optional[float]:
 
 def swarm(values: Sequence[float], width: float, levels: int) -> List[float]:
     """Heights in -1 .. 1 for dots at `values`, so that dots closer than `width` do not cover each
-    other; with more of them than `levels` in one place they move together."""
+    other; with more of them than `levels` in one place they lie closer together."""
     order = sorted(range(len(values)), key=lambda k: values[k])
     heights = [0.0] * len(values)
     start = 0
@@ -61,7 +61,7 @@ def swarm(values: Sequence[float], width: float, levels: int) -> List[float]:
             stop += 1
         count = stop - start
         places = list(range(count))
-        random.Random(start).shuffle(places)  # rising with the value they would look like a trend
+        random.Random(start).shuffle(places)  # in ascending order they would look like a trend
         step = min(2.0 / max(levels - 1, 1), 2.0 / max(count - 1, 1))
         for k in range(start, stop):
             heights[order[k]] = step * (places[k - start] - (count - 1) / 2)
@@ -70,7 +70,7 @@ def swarm(values: Sequence[float], width: float, levels: int) -> List[float]:
 
 
 def legend_groups(groups: Sequence[Group]) -> List[Group]:
-    """At most GROUPS of them, the largest; the rest is one."""
+    """At most GROUPS of them, the largest; the others form one."""
     ordered = sorted(groups, key=lambda group: -len(group[1]))
     if len(ordered) <= GROUPS:
         return list(ordered)
@@ -157,8 +157,8 @@ def draw_dots(axes: Any, versions: Sequence[str], groups: Sequence[Group], dot: 
 
 
 def draw(table: ClassTable, path: Path, kind: str) -> List[Path]:
-    """Draws each chapter that was timed: to `path`, or, if there are several, to one file each with
-    the chapter's name behind the stem."""
+    """Draws each timed chapter: to `path`, or, if there are several, to one file each with the
+    chapter's name after the stem."""
     sections = list(table.sections_with_times())
     if not sections:
         raise ResultError("nothing to draw: no file has a time")

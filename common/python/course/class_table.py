@@ -1,4 +1,4 @@
-"""A class beside each other: one row per student or machine, grouped by GPU, sorted, with remarks.
+"""A class in tables: one row per student or machine, grouped by GPU, sorted, with remarks.
 
 What is compared is the share of the machine's own limit, which is fair between machines, and the
 rate over the first version's of the same file. Both are recomputed (remarks.py). `+-` is half the
@@ -35,7 +35,7 @@ SHORT = {"debug_build": "Debug", "display_timeout": "display", "few_samples": "f
 
 @dataclass(frozen=True)
 class Place:
-    """What one student's row shows of a study."""
+    """A student's row for one study."""
 
     entry: Entry
     rows: Tuple[Row, ...]
@@ -74,7 +74,7 @@ class Place:
 
     @property
     def flags(self) -> List[str]:
-        """Short words, each explained below the table: how it was measured, what does not fit."""
+        """Short words, each explained below the table: how it was measured, inconsistencies."""
         kinds = [remark.kind for remark in self.entry.remarks
                  + remarks.of_file(self.entry.file, self.rows)]
         return [SHORT.get(kind, kind) for kind in dict.fromkeys(kinds)]
@@ -94,7 +94,7 @@ def study_of(section: Section, study: Optional[str]) -> str:
 
 
 def first_version(files: Sequence[ResultFile], study: str) -> str:
-    """The first version of the ladder that most files have a comparable time of."""
+    """The first version of the sequence that most files have a comparable time of."""
     counts: Dict[str, int] = {}
     for file in files:
         for name in {row.version for row in file.rows_of(study) if row.role == "version"
@@ -110,7 +110,7 @@ def place_of(entry: Entry, study: str, first: str) -> Place:
     rows = tuple(row for row in entry.file.rows_of(study) if row.role in ("version", "exercise"))
     timed = [row for row in rows if not row.words and "largest_size" not in row.flags]
     timed = [row for row in timed if row.verified] or timed
-    # of several units the one that most rows have: other rates cannot be compared with theirs
+    # of several units the most frequent one: rates in other units cannot be compared
     unit = statistics.mode(row.unit for row in timed) if timed else ""
     timed = [row for row in timed if row.unit == unit]
     best = max(timed, key=lambda row: (row.of_limit or 0, row.rate or 0), default=None)
@@ -121,7 +121,7 @@ def place_of(entry: Entry, study: str, first: str) -> Place:
 
 def groups_of(places: Sequence[Place]) -> List[Tuple[str, List[Place]]]:
     """Places by GPU: name, memory and pins, and clocks within 5 %. Each group sorted, the best
-    share first. Who timed nothing has no clock, and stands in the first group of the GPU."""
+    share first. An entry without times has no clock, and is in the first group of the GPU."""
     kinds: Dict[Tuple[str, int, int], List[Place]] = {}
     for place in places:
         kinds.setdefault(place.entry.file.gpu.kind, []).append(place)
@@ -161,8 +161,8 @@ def listed(names: Sequence[str], most: int = 12) -> str:
 
 
 def fitted(rows: List[List[str]], widths: Sequence[int], headings: Sequence[str]) -> List[str]:
-    """Lines of at most 80 columns: words at the left, numbers at the right, what is cut ends in
-    two dots."""
+    """Lines of at most 80 columns: words left-aligned, numbers right-aligned, two dots where a text
+    was cut."""
     lines = []
     for row in rows:
         cells = []
@@ -174,7 +174,7 @@ def fitted(rows: List[List[str]], widths: Sequence[int], headings: Sequence[str]
 
 
 def widths_of(rows: Sequence[Sequence[str]], least: Sequence[int]) -> List[int]:
-    """Widths that fill at most 80 columns; columns too wide give way, the last one first."""
+    """Widths that fill at most 80 columns; too wide columns are cut, the last one first."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     excess = sum(widths) + 2 * (len(widths) - 1) - WIDTH
     for k in (len(widths) - 1, 1, 0, *range(2, len(widths) - 1)):
@@ -205,10 +205,10 @@ class ClassTable:
             for entry in self.in_order(section):
                 self.names.of(entry)
 
-    # What a section shows
+    # The contents of a section
 
     def in_order(self, section: Section) -> List[Entry]:
-        """Everybody as the section's tables list them."""
+        """All entries as the section's tables list them."""
         if section.exercise is not None:
             return [each.entry for cpu in (False, True) for each in exercise_table.standings(
                 self.names.sorted(section.on(cpu)), cpu)]
@@ -216,7 +216,7 @@ class ClassTable:
         return timed + self.names.sorted(section.on(cpu=True))
 
     def shown(self, section: Section) -> Tuple[str, str, List[Tuple[str, List[Place]]]]:
-        """The study, the version that it is compared with, and the groups of those with a GPU."""
+        """The study, the version for comparison, and the groups of the entries with a GPU."""
         entries = self.names.sorted(section.on(cpu=False))
         study = study_of(section, self.study)
         first = first_version([entry.file for entry in entries], study)
@@ -285,7 +285,7 @@ class ClassTable:
     # Remarks
 
     def remark_lines(self, section: Section) -> List[str]:
-        """Each sentence once, with those that it is about."""
+        """Each sentence once, with the entries that it is about."""
         study = study_of(section, self.study)
         about: Dict[Tuple[str, str], List[Tuple[str, Remark]]] = {}
         everybody = self.in_order(section)
@@ -319,7 +319,7 @@ class ClassTable:
             text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
     def table(self, table: Table, least: Tuple[int, int]) -> List[str]:
-        """A table in 80 columns: the last column gives way, then the second, then the first."""
+        """A table in 80 columns: the last column is cut first, then the second, then the first."""
         if self.markdown:
             return [tables.to_markdown((table[0], [list(map(tables.for_markdown, row))
                                                    for row in table[1]]))]
@@ -388,7 +388,7 @@ class ClassTable:
             "remarks": "; ".join(told)}
 
     def sections_with_times(self) -> Iterable[Tuple[str, List[Tuple[str, List[Place]]]]]:
-        """For the picture: a title and groups for each chapter that somebody timed."""
+        """For the picture: a title and groups for each chapter with times."""
         for section in self.gathered.sections:
             if section.exercise is None:
                 study, _, groups = self.shown(section)

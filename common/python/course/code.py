@@ -1,6 +1,6 @@
 """Which code a recorded row was measured with: a hash of the version's own file.
 
-Comments and layout do not count, and neither does where in common/ a file stands.
+Comments and layout do not count, and neither does the folder of a file in common/.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def tokens(text: str) -> Iterator[str]:
 
 def hash_of(path: Path, folder: Path) -> str:
     """A short hash of the file's tokens and of those of the files of `folder` that it includes by
-    name, a chapter's own small headers, and of versions that it says it calls. In which folder they
-    stand does not count."""
+    name, a chapter's own small headers, and of versions that it says it calls. The folders of these
+    files do not count."""
     digest, waiting, seen = hashlib.sha256(), [path.resolve()], set()
     while waiting:
         file = waiting.pop(0)
@@ -59,14 +59,14 @@ def sources(chapter: Path, common: Path) -> Dict[str, Path]:
 
 
 def hashes(chapter: Path, common: Path) -> Dict[str, str]:
-    """The hash of every such file. What a file of common/ includes is not part of it: a header that
-    grows for one chapter makes no other chapter's record older."""
+    """The hash of every such file. Files of common/ that a file includes are left out, so that a
+    header that grows for one chapter makes no other chapter's record older."""
     return {name: hash_of(path, chapter) for name, path in sources(chapter, common).items()}
 
 
 def older(rows: Iterable[Tuple[Optional[str], Optional[str]]],
           known: Dict[str, str]) -> Dict[str, str]:
-    """Of rows' files and hashes, those files whose code is another one now, each with why."""
+    """Of rows' files and hashes, the files whose code has changed, each with the reason."""
     found: Dict[str, str] = {}
     for file, code in rows:
         if file and code and file not in known:

@@ -1,4 +1,4 @@
-"""Comparison of result files: the same rows side by side, with a verdict where one is honest.
+"""Comparison of result files: the same rows next to each other, with a verdict if it is justified.
 
 Files from one GPU get a verdict from their samples. Files from different GPUs are shown as shares
 of their own limits, without a verdict. With a version as the baseline, each file is compared with
@@ -69,7 +69,7 @@ class Comparison:
         return 0, found[0]
 
     def _base_of(self, study: str, any_file: bool) -> int:
-        """The baseline; of a study that it has nothing of, the first file that has, if any may."""
+        """The baseline; if it lacks the study, the first file that has it, if any may be used."""
         having = [k for k in range(len(self.files))
                   if any(line.rows[k] for line in self.lines if line.study == study)]
         return having[0] if any_file and self.base not in having else self.base
@@ -103,7 +103,7 @@ class Comparison:
 
     @staticmethod
     def _case_text(row: Row, rows: Sequence[Row]) -> str:
-        """The parts of a case in which the rows of a version differ."""
+        """The parts of a case in which a version's rows differ."""
         size = {k: v for k, v in row.size.items() if any(other.size.get(k) != v for other in rows)}
         parts = [tables.size_text(size)] if size else []
         parts += [row.type] if any(other.type != row.type for other in rows) else []
@@ -147,7 +147,7 @@ class Comparison:
         return verdict(base.seconds, row.seconds) if comparable else UNSURE
 
     def cell(self, line: Line, index: int, unit: str) -> str:
-        """What a table shows of a row; the unit only where it is not that of the heading."""
+        """A row's cell in a table; with the unit only if it is not that of the heading."""
         row = line.rows[index]
         if row is None:
             return "missing"
@@ -165,7 +165,7 @@ class Comparison:
         parts += ["unchecked"] if row.verified is None else []
         return "  ".join(parts) + (f" {word:<6}" if word else "")
 
-    # What differs, what is missing, what follows
+    # Differences, missing rows, conclusions
 
     def environment(self) -> List[Tuple[str, List[str]]]:
         """The properties of the runs that differ, each with its value in every file."""
@@ -197,7 +197,7 @@ class Comparison:
                 for (study, what), letters in gone.items()]
 
     def doubtful(self) -> List[str]:
-        """Flags of the rows, and what in a file does not fit together."""
+        """Flags of the rows, and inconsistencies within a file."""
         lines = []
         shown = {line.study for line in self.lines}
         for letter, (file, found) in zip(self.letters, self.doubts):
@@ -256,7 +256,7 @@ class Comparison:
                        "\n%: of the file's own limit; no verdict between different GPUs")
 
     def tables(self) -> List[Tuple[str, Table]]:
-        """A table per study, of the files that have it; none where a single one does."""
+        """A table per study, of the files that have it; none if only one has it."""
         found = []
         for study in dict.fromkeys(line.study for line in self.lines):
             lines = [line for line in self.lines if line.study == study]

@@ -1,4 +1,4 @@
-"""What the compilers say about a reader's own file: said clearly, and again until it is mended."""
+"""The compilers' messages about a reader's own file: shown clearly, and again until it is fixed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def own_lines(typed: str, paths: Iterable[str], text: str) -> List[str]:
 
 
 def launch_behind(code: Sequence[str], line: int) -> int:
-    """The line of the launch that a missing ';' in `line` (from 1) was found at; 0: none."""
+    """The line of the launch where the compiler found a missing ';' in `line` (from 1); 0: none."""
     bare = [re.sub(r"//.*", "", text).rstrip() for text in code]
     launches = [k for k, text in enumerate(bare, 1) if k >= line and "<<<" in text]
     if len(launches) > 1 and launches[0] == line and not bare[line - 1].endswith((";", "}")):
@@ -29,14 +29,14 @@ def launch_behind(code: Sequence[str], line: int) -> int:
 
 
 def explained(lines: Sequence[str], code: Sequence[str]) -> List[str]:
-    """A ';' that is missing before a launch: GCC sees it before a word of the rewritten code."""
+    """Explains a missing ';' before a launch: GCC reports it at a word of the rewritten code."""
     found: List[str] = []
     behind: List[int] = []
     for text in lines:
         place = re.match(r"(.*?):(\d+):\d+: error: (.*)$", text)
         launch = 0
         if place and re.search(r"expected .*;.* before .simt", place.group(3)):
-            at = int(place.group(2))  # behind a declaration GCC names the launch, else what it ends
+            at = int(place.group(2))  # after a declaration GCC names the launch, else its own line
             launch = at if " or " in place.group(3) else launch_behind(code, at)
         if place and launch:
             behind.append(launch)
@@ -44,7 +44,7 @@ def explained(lines: Sequence[str], code: Sequence[str]) -> List[str]:
                     f"in line {launch}")
         elif place and behind and int(place.group(2)) - behind[-1] in range(4):
             if "expected primary-expression before" in text:
-                continue  # what follows from it
+                continue  # a consequence of the same mistake
         found.append(text)
     return found
 

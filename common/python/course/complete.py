@@ -1,4 +1,5 @@
-"""What a chapter must have, and what is missing of it: nothing may be silently absent."""
+"""The files that a chapter must have, and those it lacks: nothing may be missing without a
+message."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Iterator, List, Set
 
 from .pages import UNRECORDED, recorded
 
-WANTED = 6  # exercises of a chapter that is done
+WANTED = 6  # exercises of a complete chapter
 HEADING = re.compile(r"# Exercise [0-9]: .+ \([0-9]+ minutes\)\n")
 FOLDER = re.compile(r"[0-9][0-9]_\w+")
 
@@ -25,7 +26,7 @@ def read(file: Path) -> str:
 
 
 def lesson(root: Path, folder: Path) -> Iterator[str]:
-    """The page, and the way to it."""
+    """The page, and the links to it."""
     text = read(folder / "README.md")
     if not text:
         yield "no README.md"
@@ -36,7 +37,7 @@ def lesson(root: Path, folder: Path) -> Iterator[str]:
 
 
 def sources(folder: Path) -> Iterator[str]:
-    """Every .cu file is built, and every version is told."""
+    """Every .cu file is built, and every version is described."""
     build = re.sub(r"[():]", " ", read(folder / "CMakeLists.txt")).split()
     pages = read(folder / "README.md") + read(folder / "more.md")
     for file in sorted(folder.glob("*.cu")) + sorted(folder.glob("studies/*.cu")) + sorted(
@@ -64,7 +65,7 @@ def unseen(folder: Path, seen: Set[Path]) -> Iterator[str]:
 
 
 def unexplained(folder: Path) -> Iterator[str]:
-    """Tables whose first line does not say where the figures come from."""
+    """Tables whose first line does not name the source of the figures."""
     for file in sorted(folder.glob("results/**/*.csv")):
         if not read(file).startswith("# "):
             yield f"{file.relative_to(folder)} does not begin with '# ' and where it comes from"
@@ -89,7 +90,7 @@ def exercises(folder: Path) -> Iterator[str]:
 
 
 def ladder(root: Path, folder: Path) -> Iterator[str]:
-    """What only a chapter of rows has."""
+    """What only a chapter of rows must have."""
     yield from exercises(folder)
     if not (folder / "versions.cpp").exists():
         yield "no versions.cpp"
@@ -106,7 +107,7 @@ def ladder(root: Path, folder: Path) -> Iterator[str]:
 
 
 def programs(root: Path, folder: Path) -> Iterator[str]:
-    """What only a chapter of programs has: a test that says its name. Exercises, if there are."""
+    """What only a chapter of programs must have: a test with its name; exercises, if any."""
     if (folder / "exercises").exists():
         yield from exercises(folder)
     tests = [*root.glob("tests/*.cpp"), *root.glob("tests/python/*.py")]

@@ -1,4 +1,4 @@
-"""What the CPU backend counted of a row, as the tables show it; and the course's own counts."""
+"""The CPU backend's counts of a row, as the tables show them; and the course's own counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACCESSES = (("loads", "global_loads", "sectors"), ("stores", "global_stores", "s
 NOTE = ("Sectors per request to global memory, wavefronts per request to shared memory (sh.); "
         "lanes busy of 32.")
 
-Counts = Tuple[Optional[float], ...]  # units per request of each access; None where there is none
+Counts = Tuple[Optional[float], ...]  # units per request of each access; None without requests
 
 
 def per_request(model: Dict[str, Any]) -> Counts:
@@ -30,7 +30,7 @@ def per_request(model: Dict[str, Any]) -> Counts:
 
 
 class Counted(NamedTuple):
-    """What a class is compared by: units per request, and the units of these accesses in all."""
+    """The numbers by which a class is compared: units per request, and total units per access."""
 
     each: Counts
     in_all: float
@@ -40,8 +40,8 @@ class Counted(NamedTuple):
         return cells(self.each) + [short(self.in_all)]
 
     def same(self, other: "Counted") -> bool:
-        """Equal as far as a table with two decimals shows, and in all within a tenth: blocks that
-        wait for others ask again and again."""
+        """Equal within the two decimals of a table, and the totals within a tenth: blocks that wait
+        for others poll a varying number of times."""
         return (cells(self.each) == cells(other.each)
                 and abs(self.in_all - other.in_all) <= 0.1 * max(self.in_all, other.in_all))
 
@@ -60,13 +60,13 @@ def short(value: float) -> str:
 
 
 def total(model: Optional[Dict[str, Any]]) -> float:
-    """All sectors of the global memory and wavefronts of the shared, atomics too."""
+    """All sectors of global memory and wavefronts of shared memory, including atomics."""
     return sum(((model or {}).get(name) or {}).get(
         "sectors" if name.startswith("global") else "wavefronts") or 0 for name in results.ACCESSES)
 
 
 def lanes_busy(model: Dict[str, Any]) -> Optional[float]:
-    """Of the 32 lanes of a warp, how many work in a step, as a share."""
+    """The average share of the 32 lanes of a warp that are active in a step."""
     steps = model.get("warp_steps") or 0
     return (model.get("lane_steps") or 0) / 32 / steps if steps else None
 

@@ -1,9 +1,9 @@
-"""The leaderboard of an exercise: who passed, and how fast beside the chapter's own version.
+"""The leaderboard of an exercise: the students who passed, and their speed next to the course's.
 
 On a GPU the order is that of the ratio to the course's version in the same run, which is fair
 between machines. Places are shared as long as the 95 % intervals of the ratios overlap with that
-of the first of the place: noise decides nothing, and who has too few samples for an interval has no
-place. On the CPU those that pass come first; then the fewer sectors and wavefronts in all.
+of the first of the place: noise decides nothing, and an entry with too few samples for an interval
+has no place. On the CPU those that pass come first; then the fewer sectors and wavefronts in all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COUNTED_NOTE = (counts.NOTE + " Total: all sectors and wavefronts, those of atom
 
 
 class Usual(NamedTuple):
-    """What most files of an exercise say."""
+    """The most frequent values of an exercise's files."""
 
     asked: Optional[float]  # the ratio
     compared: str           # the course's version; empty where the exercise judges itself
@@ -43,7 +43,7 @@ class Standing(NamedTuple):
     ratio: Optional[float]
     interval: Optional[Tuple[float, float]]
     usual: Usual
-    base: str                # what is odd about the row that it is compared with
+    base: str                # what is unusual about the row that it is compared with
 
     @property
     def judged(self) -> Judged:
@@ -75,7 +75,7 @@ class Standing(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """As written; what does not follow from the file is doubted in print."""
+        """As written, or with a doubt if it does not follow from the file."""
         return "see why" if self.doubt else self.judged.verdict
 
     @property
@@ -92,7 +92,7 @@ def standings(entries: Sequence[Entry], cpu: bool) -> List[Standing]:
 
 
 def usual_of(entries: Sequence[Entry]) -> Usual:
-    """Of several ratios and versions that are as frequent, the largest and the first by name."""
+    """Of equally frequent ratios and versions, the largest and the first by name."""
     judged = [entry.file.judged for entry in entries if entry.file.judged]
     ratios = [each.asked_ratio for each in judged if each.asked_ratio]
     versions = [each.compared for each in judged if each.compared]
@@ -135,7 +135,7 @@ def rank_key(each: Standing, cpu: bool) -> Tuple:
 
 
 def places(ordered: Sequence[Standing], cpu: bool) -> List[str]:
-    """'1', '2', '2': equal numbers where the difference may be noise; '?' where nothing tells, '-'
+    """'1', '2', '2': equal numbers if the difference may be noise; '?' if the data do not tell, '-'
     if it did not pass."""
     found: List[str] = []
     leader: Optional[Standing] = None
@@ -163,7 +163,7 @@ def alike(leader: Standing, each: Standing, cpu: bool) -> bool:
 
 
 def board(entries: Sequence[Entry], names: Names, cpu: bool) -> Tuple[Table, str, List[str]]:
-    """The table, the sentence below it, and for each that did not pass why."""
+    """The table, the sentence below it, and the reason for each that did not pass."""
     ordered = standings(entries, cpu)
     lines = [line_of(place, each, names, cpu) for place, each in zip(places(ordered, cpu), ordered)]
     reasons = [f"{names.of(each.entry)}: {each.reason}" for each in ordered if each.reason]

@@ -1,4 +1,4 @@
-"""What a reader is told about exercises: the list of a chapter, what comes next, and --watch."""
+"""Texts for readers about exercises: the list of a chapter, the next step, and --watch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Entry(NamedTuple):
 
     number: int
     title: str    # "neighbours"
-    minutes: str  # "5", or "" where its page does not say
+    minutes: str  # "5", or "" if its page does not say
     state: str    # "passed", "needs a GPU" (right as far as can be told here), "begun" or ""
 
     @property
@@ -54,7 +54,7 @@ def table(chapter: Chapter) -> str:
 
 
 def next_open(chapter: Chapter, after: int = 0) -> Optional[Entry]:
-    """The first open exercise behind `after`, else the first before it; None if none is open."""
+    """The first open exercise after `after`, else the first before it; None if none is open."""
     left = [one for one in entries(chapter) if one.open]
     return next((one for one in left if one.number > after), left[0] if left else None)
 
@@ -83,7 +83,7 @@ def next_step(found: Sequence[Chapter], run: str) -> str:
 
 
 def stamp(file: Path) -> Optional[Tuple[int, int]]:
-    """Changes when the file is saved; None while it is not there (some editors replace it)."""
+    """Changes when the file is saved; None while it is missing (some editors replace it)."""
     try:
         status = file.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""What all plots share: colours, titles, labels beside the axes, log axes, saving.
+"""Shared by all plots: colours, titles, labels next to the axes, log axes, saving.
 
 Colours are those of Okabe and Ito that stand out on white; marker, line style, hatching and a
 direct label carry the same information. The same input gives the same bytes of SVG.
@@ -56,7 +56,7 @@ def put_title(axes: Any, title: str, below: str) -> None:
 
 
 def provenance(result: ResultFile, rows: Sequence[Row], axis: Optional[str] = None) -> str:
-    """The run, and the size and type of most rows (the others say theirs)."""
+    """The run, and the size and type of most rows (the others name theirs)."""
     dimensions = tables.besides(rows, axis)
     sizes = [tables.size_text({k: row.size[k] for k in dimensions if k in row.size})
              for row in rows]
@@ -72,7 +72,7 @@ def legend_below(axes: Any) -> None:
 
 
 def spread_out(places: Sequence[float], gap: float, top: float = 1.0) -> List[float]:
-    """The places in [0, top], moved as little as keeps them `gap` apart, in their order."""
+    """The places in [0, top], moved as little as possible to be `gap` apart, in their order."""
     groups: List[List[int]] = []  # of neighbours that touch; each is centred on its own places
 
     def bottom(group: List[int]) -> float:

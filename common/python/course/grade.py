@@ -1,9 +1,9 @@
 """Grading: many submissions of one exercise, each built and judged in its own process and folder.
 
-What stdout says counts for nothing. The program of a submission is the tests and, compiled apart,
-the submission's object file. It gets a random word through a pipe, reads it and closes the pipe
-before the submission's code runs, and sends its verdict back through another pipe, headed by the
-word. A process that ends early, runs too long or asks for too much memory has sent no verdict.
+Nothing on stdout counts. The program of a submission consists of the tests and, compiled apart, the
+submission's object file. It gets a random word through a pipe, reads it and closes the pipe before
+the submission's code runs, and sends its verdict back through another pipe, headed by the word. A
+process that ends early, runs too long or asks for too much memory has sent no verdict.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ MEBIBYTES = 4096      # of memory in use: the CPU backend takes 1 GiB for an ans
                       # CUDA reserves terabytes, and would not start under a ulimit
 COMPILER_SECONDS = 300
 COMPILER_GIBIBYTES = 8
-FILE_BYTES = 2**26    # of one file; a limit of a few would also hit memory that a driver shares
+FILE_BYTES = 2**26    # of one file; a much smaller one would also hit memory that a driver shares
 BUILT_BYTES = 2**28   # of a file that a compiler writes
-# What a program may know of the teacher's surroundings: which GPU, in which order they are numbered
-# (without it number 1 may be another one), and how an MPS server is reached.
+# The teacher's environment variables that a program may see: which GPU, how they are numbered
+# (otherwise number 1 may be another one), and how to reach an MPS server.
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "LANG", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
              "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE")
 COLUMNS = ["label", "verdict", "reason", "note", "ratio", "asked_ratio", "compared", "seconds",
@@ -50,7 +50,7 @@ COLUMNS = ["label", "verdict", "reason", "note", "ratio", "asked_ratio", "compar
 
 
 class Grade(NamedTuple):
-    """What became of one submission; `data` is its result file, if its program sent one."""
+    """The result of one submission; `data` is its result file, if its program sent one."""
 
     submission: Submission
     verdict: str
@@ -119,7 +119,7 @@ def object_of(chapter: Chapter, choice: Choice, target: str, stem: str) -> Optio
 
 def would_refuse(chapter: Chapter, number: int, choice: Choice, file: Path,
                  target: str) -> Optional[str]:
-    """Why grading would not run a file that was built as an exercise of its own."""
+    """Why grading would refuse a file that was built as an exercise of its own."""
     starter, headers = starter_of(chapter, number)
     why = submissions.refused_source(source_of(file), headers)
     built = object_of(chapter, choice, f"{target}_kernel", file.stem)
@@ -128,7 +128,7 @@ def would_refuse(chapter: Chapter, number: int, choice: Choice, file: Path,
 
 
 def build_apart(choice: Choice, targets: List[str], what: str) -> str:
-    """Builds; what the compilers said."""
+    """Builds; returns the compilers' messages."""
     with compiler_limits():
         result = build.build(choice, targets, f"{len(targets)} {what}", f"grade_{what}")
     return result.log.read_text(errors="replace")
@@ -147,11 +147,11 @@ def first_error(log: str, file: str) -> str:
 # Judging
 
 def limits(seconds: float, folder: Path) -> Callable[[], None]:
-    """What a child does before it becomes the submission's program."""
+    """The limits of a child, set before it becomes the submission's program."""
     def apply() -> None:
         os.chdir(folder)
         os.setsid()
-        # each thread of the CPU backend counts; the clock outside has the last word
+        # each thread of the CPU backend counts; wait_within() limits the time by the clock
         cores = os.cpu_count() or 1
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds * cores) + 1,) * 2)
         resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
@@ -160,7 +160,7 @@ def limits(seconds: float, folder: Path) -> Callable[[], None]:
 
 
 def memory_of(process: int) -> int:
-    """MiB that a process has in use; 0 where the system does not say."""
+    """MiB that a process has in use; 0 if the system does not say."""
     try:
         text = Path(f"/proc/{process}/statm").read_text()
         return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
@@ -184,10 +184,10 @@ def wait_within(process: "subprocess.Popen[bytes]", seconds: float, megabytes: i
 def judge(program: Path, label: str, seconds: float, megabytes: int = MEBIBYTES,
           known: Sequence[str] = ()) -> Tuple[Optional[Dict[str, Any]], str]:
     """Runs one program in a folder of its own; the verdict that it sent, or why there is none.
-    known: options that tell it of its sources."""
+    known: the options about its sources."""
     word = secrets.token_hex(24)
     read_word, give_word = os.pipe()
-    os.write(give_word, word.encode())  # before the program is there: who ends at once breaks no pipe
+    os.write(give_word, word.encode())  # before the start: then no pipe breaks if it ends at once
     os.close(give_word)
     read_verdict, give_verdict = os.pipe()
     surroundings = {key: value for key, value in os.environ.items()
@@ -224,7 +224,7 @@ def drain(pipe: int, into: bytearray) -> None:
 
 
 def verdict_of(sent: bytes, word: str, exit_code: int) -> Tuple[Optional[Dict[str, Any]], str]:
-    """The result file that a program sent; it must begin with the word, be whole, and agree with
+    """The result file that a program sent; it must begin with the word, be complete, and agree with
     the way the program ended."""
     head, _, text = sent.partition(b"\n")
     if not secrets.compare_digest(head, word.encode()) or not text:
@@ -235,7 +235,7 @@ def verdict_of(sent: bytes, word: str, exit_code: int) -> Tuple[Optional[Dict[st
         data = json.loads(text)
     except ValueError:
         return None, "the verdict is cut off"
-    # the CPU backend may have found something, a race or a bad address; who passes has no findings
+    # the CPU backend may have found a race or a bad address; a pass has no findings
     expected = {"passed": (0,), "right": (3,), "not yet": (1, FOUND)}[data["exercise"]["verdict"]]
     if exit_code not in expected:
         return None, f"the verdict does not agree with the exit code {exit_code}"
@@ -260,7 +260,7 @@ def starter_of(chapter: Chapter, number: int) -> Tuple[str, List[str]]:
 
 
 def look_at_sources(found: List[Submission], headers: List[str]) -> Dict[int, str]:
-    """Those that are not built, and why."""
+    """Those that are not built, and the reason."""
     refused: Dict[int, str] = {}
     for index, each in enumerate(found):
         why = each.missing or submissions.refused_source(source_of(each.file), headers)
@@ -274,7 +274,8 @@ def source_of(file: Path) -> str:
 
 
 def notes_on(chapter: Chapter, number: int, found: List[Submission]) -> List[str]:
-    """Whose code another one has, too, names of variables and all. Short answers may be alike."""
+    """Submissions with the same code as another one, names of variables and all. Short answers may
+    be alike."""
     sources = {each.label: source_of(each.file) for each in found if not each.missing}
     known = known_solutions(chapter, number)
     notes = []
@@ -288,8 +289,8 @@ def notes_on(chapter: Chapter, number: int, found: List[Submission]) -> List[str
 
 def compile_all(chapter: Chapter, number: int, choice: Choice, count: int,
                 refused: Dict[int, str], tests: Optional[Path]) -> None:
-    """Objects first; those that pass the look at them are linked. Adds to `refused`. A Problem, if
-    the teacher's own tests do not compile."""
+    """Objects first; those that pass the checks are linked. Adds to `refused`. A Problem, if the
+    teacher's own tests do not compile."""
     build.configure(choice, force=True)
     todo = [index for index in range(count) if index not in refused]
     kernels = {index: target_of(chapter, number, index, kernel=True) for index in todo}
@@ -348,7 +349,7 @@ def run(chapter: Chapter, choice: Choice, options: argparse.Namespace) -> int:
         raise
     finally:
         shutil.rmtree(stage_of(chapter, number), ignore_errors=True)
-        build.configure(choice, force=True)  # forgets the submissions
+        build.configure(choice, force=True)  # removes the submissions from the build
     report(chapter, number, choice, grades)
     return 0
 

@@ -1,9 +1,9 @@
 """Guess sheets: one printable page per chapter, to be filled in before anything runs.
 
-What is asked comes from the chapter itself: its versions and what each does, the questions of the
+The questions come from the chapter itself: its versions and what each does, the questions of the
 quiz without their answers, and what the lesson asks to predict. No result is on it: questions that
-quote a measured number, or several decimal figures, are left out. A sheet lies alone on a desk, so
-each question has to say what it is about.
+quote a measured number, or several decimal figures, are left out. A sheet is used without the
+lesson, so each question has to say what it is about.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import List, NamedTuple, Optional, Tuple
 from . import Problem, results
 from .chapters import Chapter
 
-# In millimetres, of a page of A4 in this layout. Estimates: the browser shares out what remains.
+# In millimetres, of a page of A4 in this layout. Estimates: the browser distributes the rest.
 PAGE = 268.0
 AROUND = 31.0   # heading, names, what to do, footer
 TABLE = 27.0    # its head, and the heading of the questions
@@ -24,8 +24,8 @@ ROW = 6.2
 CELLS = 52      # characters of two cells side by side, beyond which the longest ones wrap
 TEXT = 4.55     # a line of print
 WIDTH = 98      # and its characters
-RULED = 5.4     # a line to write on: so low it may get
-WIDE = 6.8      # and so high it should be
+RULED = 5.4     # a line to write on: least height
+WIDE = 6.8      # and wanted height
 MOST_RULED = 4  # of one question
 
 STYLE = """
@@ -51,7 +51,7 @@ footer { margin-top: 3mm; font-size: 8pt; color: #444; }
 
 
 class Sheet(NamedTuple):
-    """What is asked."""
+    """The contents of a sheet."""
 
     title: str
     versions: List[Tuple[str, str]]  # its number and name, and what it does
@@ -75,13 +75,13 @@ def inline(text: str) -> str:
 
 
 def quotes_a_result(text: str) -> bool:
-    """Two decimal figures are an account, so they answer the question that they stand in."""
+    """A text with two decimal figures reports results, so it answers its own question."""
     return (bool(re.search(r"<!-- (value|limiter|results|table)\b", text))
             or len(re.findall(r"\b\d+\.\d", text)) >= 2)
 
 
 def tidy(text: str) -> str:
-    """A question without a number of its own. The sheet counts; names of variables stay small."""
+    """A question without a number of its own: the sheet counts; names of variables stay small."""
     text = re.sub(r"^\d+\.\s+", "", inline(text.lstrip(" ,.")))
     return text[:1].upper() + text[1:] if re.match(r"[a-z]{2,}\b(?! =)", text) else text
 
@@ -102,20 +102,20 @@ def quiz(lesson: str) -> List[str]:
 
 
 def questions_of(chapter: Chapter) -> List[str]:
-    """First what the lesson asks to predict, and its quiz; then what is asked beside it."""
+    """First what the lesson asks to predict, and its quiz; then its other questions."""
     lesson = (chapter.path / "README.md").read_text(encoding="utf-8")
     asked = predictions(lesson)
     asked += quiz(lesson.partition("## Predict, then open")[2].partition("\n## ")[0])
-    if (chapter.path / "more.md").exists():  # the quiz goes on anywhere there
+    if (chapter.path / "more.md").exists():  # the quiz continues anywhere there
         more = (chapter.path / "more.md").read_text(encoding="utf-8")
         asked += quiz(more) + predictions(more)
     return asked
 
 
 def versions_of(chapter: Chapter) -> Tuple[List[Tuple[str, str]], str]:
-    """Numbers, names and titles of all versions, from the record, which is not looked at further.
+    """Numbers, names and titles of all versions, from the record, of which nothing else is used.
 
-    A version has a file of its own name. What is measured beside them (a copy, zeros) has none."""
+    A version has a file of its own name; other measured rows (a copy, zeros) have none."""
     record = chapter.recorded()
     if not record:
         return [], ""
@@ -123,25 +123,25 @@ def versions_of(chapter: Chapter) -> Tuple[List[Tuple[str, str]], str]:
             and re.match(r"\d\d_", row.version)
             and (chapter.path / f"{row.version}.cu").exists()]
     first = [row for row in rows if row.study == rows[0].study]
-    # A ladder may go on in other studies: there, too, the file's number stands in a version's name.
+    # Versions may continue in other studies: there, too, a version's name has its file's number.
     found = {row.version: row.title for row in rows + first}
     limits = [row.limit.name for row in first if row.limit]
     return sorted(found.items()), limits[0] if limits else ""
 
 
 def height(question: str) -> float:
-    """What the print of a question takes, without lines to write on."""
+    """The printed height of a question, without lines to write on."""
     length = len(re.sub(r"<[^>]+>", "", html.unescape(question)))
     return TEXT * -(-length // WIDTH) + 1.2
 
 
 def parts(question: str) -> int:
-    """How many answers it wants."""
+    """How many answers the question asks for."""
     return max(1, question.count("?"), len(re.findall(r"\([a-h]\) ", question)))
 
 
 def ruled(questions: List[str], room: float) -> List[int]:
-    """Lines to write on for each question: one, and more where there is room, by its parts."""
+    """Lines to write on for each question: one, and more if there is room, by its parts."""
     lines = [1] * len(questions)
     for _ in range(int(room / WIDE) - len(questions)):
         open_to = [k for k, count in enumerate(lines) if count < MOST_RULED]

@@ -1,4 +1,4 @@
-"""Getting what is missing: the command for this machine, and running it where that is welcome."""
+"""Installing what is missing: the command for this machine, and running it if that is welcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import BUILD, Problem, machine, say
 
 
 class Package(NamedTuple):
-    """What a thing is called by each package manager; empty where it has no package."""
+    """The names of a thing in each package manager; empty if it has no package."""
 
     apt: str = ""
     dnf: str = ""
@@ -61,7 +61,7 @@ def may_ask() -> bool:
 
 
 def system_command(names: Sequence[str]) -> List[str]:
-    """The package manager's install command for `names`; empty where it cannot help."""
+    """The package manager's install command for `names`; empty if it cannot help."""
     tool = manager()
     column = {"apt-get": "apt", "dnf": "dnf", "brew": "brew"}.get(tool)
     packages = " ".join(getattr(PACKAGES[name], column) for name in names) if column else ""
@@ -81,7 +81,7 @@ def pip_commands(names: Sequence[str]) -> List[List[str]]:
 
 
 def too_old(name: str) -> bool:
-    """There, but not good enough: the package manager has nothing newer to give."""
+    """Installed, but too old: the package manager has nothing newer."""
     return name == "CMake" and machine.PROBES[name]().version is not None
 
 
@@ -144,7 +144,7 @@ def install(names: Sequence[str]) -> None:
 
 
 def remembered() -> List[str]:
-    """What was refused or failed before: tried once, not at every run."""
+    """What was refused or failed before: tried only once, not at every run."""
     try:
         return list(json.loads(REMEMBERED.read_text())["left_out"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -157,7 +157,7 @@ def remember(names: Sequence[str]) -> None:
 
 
 def agreed(names: Sequence[str]) -> bool:
-    """Root installs; a person at a terminal is asked; nobody else is bothered."""
+    """Root installs; a person at a terminal is asked; otherwise the answer is no."""
     if "SLURM_JOB_ID" in os.environ or not commands(names):
         return False
     if is_root() or not may_ask():
@@ -170,7 +170,7 @@ def agreed(names: Sequence[str]) -> bool:
 
 
 def ensure(required: Sequence[str], optional: Dict[str, str]) -> None:
-    """Have `required` or stop; get `optional` or say what goes without it (its value)."""
+    """Have `required` or stop; install `optional` or say what is missing without it (its value)."""
     wanted = missing([*required, *optional])
     before = remembered()
     fresh = [name for name in wanted if name in required or name not in before]

@@ -1,12 +1,13 @@
 """How sure a time is: 95 % intervals from samples, and the verdict on two versions.
 
-The median stands for a row, as one disturbed sample moves it little. Its interval lies between two
-of the sorted samples (the sign test turned round): it holds whatever the samples' distribution is,
-where a mean and its standard error would want it to be normal, which times with their tail to one
-side are not. The interval of the ratio of two medians follows from both intervals, on logarithms,
-by MOVER (Donner and Zou): the distances to the bounds add up like the sides of a right triangle.
+The median represents a row, because a single disturbed sample hardly moves it. Its interval lies
+between two of the sorted samples (the inverse of the sign test). It holds for any distribution of
+the samples, while a mean and its standard error need a normal one, which times with their one-sided
+tail do not have. The interval of the ratio of two medians follows from both intervals, on
+logarithms, by MOVER (Donner and Zou): the distances to the bounds add up like the sides of a right
+triangle.
 
-What it cannot know: samples of one run share the clock, the temperature and the place of the data.
+What it cannot show: samples of one run share the clock, the temperature and the place of the data.
 Another run may lie outside. A verdict is about these two runs.
 """
 
@@ -26,8 +27,8 @@ Interval = Tuple[float, float]
 
 @functools.lru_cache(maxsize=None)
 def rank_of_bound(count: int) -> Optional[int]:
-    """How many samples to leave out at each end so that what is left covers the median in 95 % of
-    all cases; None where not even all samples do (fewer than six)."""
+    """How many samples to leave out at each end so that the rest covers the median in 95 % of all
+    cases; None if not even all samples do (fewer than six)."""
     below, left_out = 0.0, None
     for k in range(count // 2):
         below += math.comb(count, k) / 2 ** count  # the median has at most k samples below it
@@ -48,7 +49,7 @@ def of_median(samples: Sequence[float]) -> Optional[Interval]:
 
 
 def of_ratio(over: Sequence[float], under: Sequence[float]) -> Optional[Interval]:
-    """The 95 % interval of median(over) / median(under); None where one of them has none."""
+    """The 95 % interval of median(over) / median(under); None if one of them has none."""
     first, second = of_median(over), of_median(under)
     if first is None or second is None:
         return None

@@ -1,9 +1,8 @@
-"""What limits each version now: figures of Nsight Compute, one line a version in a CSV file.
+"""What limits each version now: figures of Nsight Compute, one line per version in a CSV file.
 
 `record` measures (common/profile), `load` reads the file again; tables and numbers made here are
-shared by `common/plot limiters` and by the lessons. Of a version that launches several kernels, the
-launch that took longest is described; how many there were, and its share of their time, stand
-beside it.
+shared by `common/plot limiters` and by the lessons. For a version that launches several kernels,
+the longest launch is described, next to the number of launches and its share of their time.
 """
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ METRICS = {
     "warps_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
 }
 
-# What a warp can be doing, in groups. Each reason counts the warps in that state, on average, while
-# an instruction issues; a group's share of all of them is the share of a warp's time.
+# What a warp can be doing, in groups. Each reason counts the warps in that state, on average, when
+# an instruction issues; a group's share of all of them is its share of a warp's time.
 GROUPS = {
     "memory": ("long_scoreboard", "lg_throttle", "drain", "membar"),
     "barrier": ("barrier",),
@@ -66,7 +65,7 @@ GROUP_WORDS = {
 METRICS.update({f"stall_{reason}": f"smsp__average_warps_issue_stalled_{reason}_per_issue_active"
                 ".ratio" for reasons in GROUPS.values() for reason in reasons})
 
-# Headings of lessons' tables. Where no other word is given, the column's own name is the heading.
+# Headings of lessons' tables. Without another word, the column's own name is the heading.
 COLUMN_WORDS = {
     "issue_percent": "issue slots used, %",
     "stall_selected": "issues",
@@ -109,8 +108,8 @@ class Limiter:
 
     @property
     def wavefronts(self) -> Optional[float]:
-        """Wavefronts per request to shared memory: 1 without conflicts, if no lane moves over 4
-        bytes."""
+        """Wavefronts per request to shared memory: 1 without conflicts, if no lane moves more than
+        4 bytes."""
         return self._wavefronts("load", "store")
 
     @property
@@ -210,7 +209,7 @@ def profile(tool: str, command: Sequence[str]) -> Tuple[str, List[Launch]]:
 def measure(tool: str, program: Path, study: str, options: Sequence[str]) -> Tuple[str,
                                                                                    List[Slice]]:
     """What the program printed, and the kernels of its versions, each launched once. One run for
-    all versions, or one for each where that leaves open whose a kernel is."""
+    all versions, or one per version if kernels cannot be assigned to versions otherwise."""
     command = [str(program), "--study", study, "--profile", "1"]
     printed, launches = profile(tool, [*command, *options])
     found = ncu.slices(printed, launches)
@@ -252,7 +251,7 @@ def record(tool: str, program: Path, study: str, options: Sequence[str],
 # The file
 
 def text_of(measured: Record) -> str:
-    """The file: a comment that says where the numbers are from, then one line a version."""
+    """The file: a comment that names the source of the numbers, then one line per version."""
     out = io.StringIO()
     facts = [f"{name}: {measured.header[name]}" for name in HEADER if measured.header.get(name)]
     out.write(f"# {', '.join(facts)}\n")
@@ -378,7 +377,7 @@ def cell(row: Limiter, field: str) -> str:
 
 def table(measured: Record, rows: Sequence[Limiter],
           fields: Sequence[str] = STANDARD_FIELDS) -> Table:
-    """One line a version."""
+    """One line per version."""
     return (["version"] + [_field(field)[0] for field in fields],
             [[measured.label(row)] + [cell(row, field) for field in fields] for row in rows])
 

@@ -73,7 +73,7 @@ def extract(text: str, symbol: str, body: bool = False) -> str:
             line = text.rfind("\n", 0, start) + 1
             code = text[line if not text[line:start].strip() else start:closing + 1]
     code = re.sub(r"^[ \t]*(//|#) (/snippet|snippet: \S+)[ \t]*\n", "", code, flags=re.M)
-    # '#pragma unroll' stands at the left edge, wherever its loop does: it has no say in the indent.
+    # '#pragma unroll' is at the left edge, unlike its loop: it does not count for the indent.
     lines = code.strip("\n").rstrip().splitlines()
     indent = min((len(line) - len(line.lstrip()) for line in lines
                   if line.strip() and not line.startswith("#")), default=0)

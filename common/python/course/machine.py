@@ -85,7 +85,7 @@ def probe_tool(name: str, program: str, oldest: str = "") -> Item:
 @functools.lru_cache(maxsize=None)
 def toolkit_nvcc(nvcc: str) -> str:
     """The nvcc inside its toolkit. A link is followed; a script that only starts another nvcc (as
-    packages and clusters install) is asked where that one lies."""
+    packages and clusters install) is asked for the path of that one."""
     real = os.path.realpath(nvcc)
     try:
         with open(real, "rb") as file:
@@ -147,7 +147,7 @@ def probe_runtime() -> Item:
 
 
 def load_libcuda() -> Optional[ctypes.CDLL]:
-    """The driver's library, also where WSL2 and Colab keep it."""
+    """The driver's library, including the places where WSL2 and Colab keep it."""
     for folder in ("", "/usr/lib/wsl/lib/", "/usr/lib64-nvidia/"):
         try:
             return ctypes.CDLL(f"{folder}libcuda.so.1")
@@ -172,7 +172,7 @@ def read_gpu(cuda: ctypes.CDLL, index: int) -> Gpu:
 
 @functools.lru_cache(maxsize=None)
 def driver() -> Driver:
-    """Ask the driver itself; no driver, a broken one and hidden GPUs each have their words."""
+    """Ask the driver itself; no driver, a broken one and hidden GPUs each get their own message."""
     cuda = load_libcuda()
     if cuda is None:
         return Driver(None, (), "no NVIDIA driver found")
@@ -236,7 +236,7 @@ def architectures(requested: str) -> Tuple[str, str]:
 
 
 def arch_of(text: str) -> str:
-    """CMake's name of what a person writes: 80, 8.0 and sm_80 are all '80-real'."""
+    """CMake's name of an architecture as people write it: 80, 8.0 and sm_80 are all '80-real'."""
     if text in ("all", "all-major", "native"):
         return text
     found = re.fullmatch(r"(?:sm_)?(\d+)\.?(\d)([af]?)(-real|-virtual)?", text)
@@ -247,7 +247,7 @@ def arch_of(text: str) -> str:
 
 
 def check_architectures(arch: str) -> None:
-    """Stop where this nvcc says that it cannot build for one of CMake's architectures."""
+    """Stop if this nvcc says that it cannot build for one of CMake's architectures."""
     nvcc = probe_nvcc()
     known = re.findall(r"compute_(\d+)\b", output_of([nvcc.where, "--list-gpu-arch"]))
     for number in re.findall(r"(?:^|;)(\d+)", arch) if known else ():
@@ -264,7 +264,7 @@ def dotted(digits: str) -> str:
 
 
 def arch_name(digits: str) -> str:
-    """'86' as '86-real': machine code for that GPU alone. Hopper has extras behind 'a'."""
+    """'86' as '86-real': machine code for that GPU alone. Hopper's extras need an 'a'."""
     return DEFAULT_ARCH if digits == "90" else f"{digits}-real"
 
 
@@ -316,7 +316,7 @@ def probe_matplotlib() -> Item:
     """The first python that can import matplotlib; for this one, no other process is asked."""
     try:
         return Item("matplotlib", __import__("matplotlib").__version__, sys.executable)
-    except Exception:  # a broken installation raises whatever it likes
+    except Exception:  # a broken installation may raise anything
         pass
     pythons = [shutil.which("python3"), "/usr/bin/python3", str(BUILD / "venv" / "bin" / "python")]
     for python in dict.fromkeys(path for path in pythons if path and os.access(path, os.X_OK)):
@@ -327,8 +327,8 @@ def probe_matplotlib() -> Item:
 
 
 def can_plot(script: Path) -> bool:
-    """True if this python can plot. If only another one can, it takes the script over: then this
-    never returns."""
+    """True if this python can plot. If only another one can, that one restarts the script, and this
+    call never returns."""
     python = probe_matplotlib().where
     if python and python != sys.executable and "COURSE_PLOT" not in os.environ:
         sys.stdout.flush()
@@ -357,13 +357,13 @@ PROBES: Dict[str, Callable[[], Item]] = {
 
 
 def forget() -> None:
-    """Look again: something was installed."""
+    """Look again after something was installed."""
     for probe in (probe_tool, probe_matplotlib, toolkit_nvcc):
         probe.cache_clear()
 
 
 def places() -> List[str]:
-    """Special places that change what to do: WSL2, Colab, a Slurm cluster."""
+    """Special environments that change what to do: WSL2, Colab, a Slurm cluster."""
     seen = []
     if "microsoft" in platform.release().lower():
         seen.append("WSL2: install the driver in Windows, never in Linux; the toolkit in Linux")
@@ -384,7 +384,7 @@ def newest_host_compiler(nvcc: str) -> Optional[int]:
 
 
 def warnings() -> List[str]:
-    """Combinations that will hurt: each says what to do."""
+    """Combinations that cause trouble: each with what to do."""
     said = []
     nvcc, runtime, cxx, found = probe_nvcc(), probe_runtime().version, probe_cxx(), driver()
     if nvcc.version and nvcc.problem:

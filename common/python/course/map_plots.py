@@ -13,8 +13,8 @@ DEEP = 0.5  # the colours end at half and at one and a half of the library's rat
 
 
 def grid_of(rows: Sequence[Row]) -> Optional[Tuple[str, str]]:
-    """The two dimensions of a map, down and across; None for any other study: one where not every
-    size of a grid of 3 x 3 or more has one version and one library, measured."""
+    """The two dimensions of a map, down and across; None unless every size of a grid of at least
+    3 x 3 has one version and one library, measured."""
     if not rows or len({(row.version, row.role) for row in rows}) != 2 or any(
             row.words for row in rows):
         return None
@@ -31,9 +31,8 @@ def grid_of(rows: Sequence[Row]) -> Optional[Tuple[str, str]]:
 
 
 def panels_of(rows: Sequence[Row]) -> Optional[Tuple[str, str, str]]:
-    """The dimensions of a map of shares, down, across and from panel to panel; None for any other
-    study: one where not every size of a grid of 3 x 3 x 2 or more has one version, measured, with
-    a limit."""
+    """The dimensions of a map of shares, down, across and from panel to panel; None unless every
+    size of a grid of at least 3 x 3 x 2 has one version, measured, with a limit."""
     if not rows or len({row.version for row in rows}) != 1 or any(
             row.words or row.of_limit is None for row in rows):
         return None

@@ -1,4 +1,4 @@
-"""Mutants: versions with a known bug, planted to see who catches it; tests/mutants/NN.json.
+"""Mutants: versions with a known bug, planted to test the checks; tests/mutants/NN.json.
 
 python3 -m course.mutants apply NN NAME OUTPUT   writes the changed copy of the version
 python3 -m course.mutants check NN NAME PROGRAM  runs a program built from it; 1 if a catcher slept
@@ -21,7 +21,7 @@ REASON = "--break needs its checkers"  # why a chapter with a planted bug runs o
 
 
 class Mutant(NamedTuple):
-    """One planted bug: `find` stands once in `file` and becomes `replace`."""
+    """One planted bug: `find` occurs once in `file` and becomes `replace`."""
 
     chapter: Chapter
     name: str
@@ -33,7 +33,7 @@ class Mutant(NamedTuple):
     study: str
     version: str
     sizes: str
-    threads: int = 1  # of the host: on one a block that waits for nobody ends before the next one
+    threads: int = 1  # host threads; on one, a block without a wait ends before the next begins
 
     @property
     def target(self) -> str:
@@ -90,13 +90,13 @@ def table(chapter: Chapter) -> str:
 
 
 def catches(report: Dict[str, Any]) -> Dict[str, str]:
-    """Who saw the bug, each with the first thing it said, from a result file."""
+    """The checks that caught the bug, each with its first message, from a result file."""
     seen: Dict[str, str] = {}
     for row in report["results"]:
         for finding in row.get("findings", []):
             seen.setdefault(finding["kind"], finding["text"])
         words = row["skipped"] or ""
-        # A checker stops the kernel with CUDA's error where a GPU might have gone on.
+        # A checker stops the kernel with CUDA's error where a GPU might have continued.
         by_checker = row.get("findings") and words.startswith(("right, but", "cudaError"))
         if row["verified"] is False and not by_checker:
             size = ", ".join(f"{name} = {value}" for name, value in row["size"].items())

@@ -1,4 +1,4 @@
-"""Nsight Compute: running a program under it, reading its report, and whose the kernels are."""
+"""Nsight Compute: running a program under it, reading its report, and assigning its kernels."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import Problem, machine
 
-# Kernels of the course that are no version's: they make inputs, compare results, keep time.
+# Kernels of the course that belong to no version: they make inputs, compare, keep time.
 HELPERS = ("fill_kernel", "compare_kernel", "empty_kernel", "spin_kernel")
 
 
 class Failed(Problem):
-    """A command failed, or Nsight Compute gave no report; `text` is everything that was said."""
+    """A command failed, or Nsight Compute gave no report; `text` is its whole output."""
 
     def __init__(self, message: str, text: str) -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ def execute(command: Sequence[str], timeout: float = 600) -> str:
 
 
 def find() -> str:
-    """The program ncu: on PATH, or beside a compiler of CUDA."""
+    """The program ncu: on PATH, or in the folder of a CUDA compiler."""
     beside = [str(Path(machine.toolkit_nvcc(nvcc)).parent / "ncu")
               for nvcc in machine.nvcc_candidates()]
     for path in [shutil.which("ncu"), *beside]:
@@ -62,7 +62,7 @@ def find() -> str:
 
 def profile(ncu: str, metrics: Sequence[str], command: Sequence[str], log: str = "",
             options: Sequence[str] = (), timeout: float = 600) -> Tuple[str, List[Launch]]:
-    """Runs a program under Nsight Compute. Gives what it printed and its kernels, in order."""
+    """Runs a program under Nsight Compute. Returns its output and its kernels, in order."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(log) if log else Path(folder) / "ncu.csv"
         try:
@@ -146,7 +146,7 @@ def number(text: str) -> str:
     return str(int(value)) if value == int(value) else f"{value:.6g}"
 
 
-# ---- Whose the kernels are ----
+# ---- Which version a kernel belongs to ----
 
 class Slice(NamedTuple):
     """Launches of one version at one size."""
@@ -164,8 +164,8 @@ def launched(printed: str) -> List[Tuple[str, str]]:
 def slices(printed: str, launches: Sequence[Launch]) -> Optional[List[Slice]]:
     """Which launches belong to which line 'launched VERSION x 1 at SIZE'.
 
-    Before each version the course fills its inputs, so its own kernels stand between those of the
-    helpers. None if there are not as many groups as lines.
+    Before each version the course fills its inputs, so the version's kernels lie between those of
+    the helpers. None if there are not as many groups as lines.
     """
     lines = launched(printed)
     if len(lines) == 1:

@@ -6,7 +6,7 @@ from typing import Collection, Dict, List, Sequence, Tuple
 
 from .results import ResultFile
 
-MOST = 4  # files side by side, as many as a terminal of 80 columns has room for
+MOST = 4  # files next to each other, as many as fit into 80 columns
 
 
 def newest(files: Sequence[ResultFile],

@@ -19,7 +19,7 @@ from .build import Choice
 from .draw.run import REASON, Drawing
 
 PROJECT = ROOT / "common" / "cmake" / "single"
-REMEMBERED = 20  # files that stay built at a time
+REMEMBERED = 20  # how many files stay built
 FOUND = 66       # exit code of a program in which the CPU backend found something
 KINDS = ("race", "bounds", "misaligned", "host memory", "lifetime", "uninitialised", "barrier",
          "mask", "deadlock", "spin", "stack", "division", "launch", "assert", "trap", "unchecked",
@@ -27,7 +27,7 @@ KINDS = ("race", "bounds", "misaligned", "host memory", "lifetime", "uninitialis
 SHOWN_ONLY = ("order", "unwritten", "undefined")  # they change no exit code
 SUFFIXES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 NVIDIA_HELPERS = "NVIDIA/cuda-samples has it in the folder Common: clone it, and name that folder with -I"
-# What CUDA 13 has no more, and what stands in its place.
+# What CUDA 13 has removed, and its replacement.
 RENAMED = {"cudaThreadSynchronize": "cudaDeviceSynchronize()", "cudaThreadExit": "cudaDeviceReset()",
            "cudaThreadSetLimit": "cudaDeviceSetLimit()", "cudaThreadGetLimit": "cudaDeviceGetLimit()",
            "cudaThreadSetCacheConfig": "cudaDeviceSetCacheConfig()",
@@ -44,7 +44,7 @@ NEED_A_CHAPTER = {"exercise": "exercise", "hint": "hint", "solution": "solution"
 
 
 class Flags(NamedTuple):
-    """What a compiler has to be told about a program."""
+    """The options that a program's compilation needs."""
 
     include: Sequence[Path] = ()  # folders of headers; absolute
     define: Sequence[str] = ()    # NAME or NAME=VALUE
@@ -74,18 +74,18 @@ class Source(NamedTuple):
 
     @property
     def files(self) -> List[Tuple[str, Path]]:
-        """All of the program: as typed, and where it is."""
+        """All files of the program: as typed, and their paths."""
         return [(self.typed, self.path), *zip(self.more_typed, self.more)]
 
     @property
     def target(self) -> str:
-        """Another one for a file of the same name in another folder."""
+        """A different target for a file of the same name in another folder."""
         what = "\n".join([str(self.path), *map(str, self.more), *self.flags.options()])
         return f"file_{hashlib.sha256(os.fsencode(what)).hexdigest()[:8]}"
 
 
 def looks_like_file(name: str) -> bool:
-    """Does a word mean a file, or a folder that is no chapter's?"""
+    """Does a word name a file, or a folder that belongs to no chapter?"""
     path = Path(name)
     if path.suffix or "/" not in name:
         return path.suffix != ""
@@ -135,7 +135,7 @@ def asked(options: argparse.Namespace) -> Optional[Source]:
 
 
 def flags_of(options: argparse.Namespace, files: Sequence[str]) -> Flags:
-    """-I, -D and --std; and OpenMP, where a file uses it."""
+    """-I, -D and --std; and OpenMP, if a file uses it."""
     for folder in options.include:
         if not Path(folder).is_dir():
             raise Problem(f"-I {folder}: no such folder", 2)
@@ -152,7 +152,7 @@ def flags_of(options: argparse.Namespace, files: Sequence[str]) -> Flags:
 
 
 def choose(options: argparse.Namespace) -> Choice:
-    """The backend for one file. A GPU needs nvcc, even where chapters were built elsewhere."""
+    """The backend for one file. A GPU needs nvcc, even if chapters were built elsewhere."""
     if options.model or options.strict:
         return build.on_cpu("--model counts there" if options.model else "--strict checks there")
     if options.draw:
@@ -182,7 +182,7 @@ def plain_path(source: Source, folder: Path, path: Optional[Path] = None) -> Pat
 
 
 def write_more(source: Source, folder: Path) -> None:
-    """Beside the list: a program's other files, and what the compiler is told, a line each."""
+    """Next to the list: a program's other files, and the compiler's options, a line each."""
     flags = source.flags
     lines = [*(f"source {plain_path(source, folder, path)}" for path in source.more),
              *(f"include {path}" for path in flags.include), *(f"define {text}" for text in flags.define),
@@ -219,7 +219,7 @@ def build_for_cpu(source: Source, choice: Choice) -> Path:
 
 
 def gencode(arch: str) -> List[str]:
-    """nvcc's options for CMake's architecture list. (-arch=sm_90a would mean compute_90, too.)"""
+    """nvcc's options for CMake's architecture list. (-arch=sm_90a would also mean compute_90.)"""
     if re.match("all|native", arch):
         return [f"-arch={arch}"]
     options = []
@@ -235,7 +235,7 @@ NEEDS_RDC = "requires separate compilation mode|Unresolved extern function|Undef
 
 
 def build_for_gpu(source: Source, choice: Choice) -> Path:
-    """One call of nvcc; another one if it says that kernels which launch kernels need its option."""
+    """One call of nvcc; a second one if kernels that launch kernels need its option."""
     folder = BUILD / "files-cuda" / source.target
     program, log = folder / source.name, folder / "nvcc.log"
     flags = source.flags._replace(std=source.flags.std or "17").options(of_nvcc=True)
@@ -258,7 +258,7 @@ def build_for_gpu(source: Source, choice: Choice) -> Path:
 
 
 def lines_of_files(source: Source, text: str) -> List[List[str]]:
-    """What a compiler said about each of the user's files, with the path as typed; errors first."""
+    """The compiler's messages about each user file, with the path as typed; errors first."""
     found: Dict[str, List[str]] = {}
     for typed, path in sorted(source.files, key=lambda file: -len(file[0])):  # sub/a.cu before a.cu
         link = f"/{source.target}/{link_name(path)}"
@@ -282,13 +282,13 @@ def failed_files(source: Source, text: str, lines: Sequence[Sequence[str]]) -> L
 
 
 def warnings_of(source: Source, number: int, lines: List[str], log: Path, text: str) -> List[str]:
-    """Warnings about one of the files, also where it was not compiled again."""
+    """Warnings about one of the files, even if it was not compiled again."""
     name = plain_path(source, BUILD / "files-cpu", source.files[number][1]).name
     return compiler.warnings(lines, log.with_name(f"{log.stem}_{number}.log") if number else log, text, name)
 
 
 def show_compiler(source: Source, text: str, log: Path, ok: bool) -> None:
-    """Warnings about the user's files; without a program, what is wrong with them, and a Problem."""
+    """Warnings about the user's files; without a program, their errors, and a Problem."""
     by_file = lines_of_files(source, text)
     lines = sorted((line for own in by_file for line in own),
                    key=lambda line: 0 if re.search("error|undefined", line) else 2 if "warning" in line else 1)
@@ -364,10 +364,10 @@ class Findings:
     """Passes on what a program writes to stderr, and keeps the findings among it."""
 
     def __init__(self, strict: bool = False) -> None:
-        self.strict = strict             # findings about order count, too
+        self.strict = strict             # findings about order count as well
         self.texts: Dict[str, int] = {}  # 'race at first.cu:7 and first.cu:8', how often
         self.held: List[str] = []        # the table of --model, for the end
-        self.left_out: List[str] = []    # what the backend does not have
+        self.left_out: List[str] = []    # features that the backend lacks
 
     def take(self, line: str) -> None:
         found = re.match(rf"simt: ({'|'.join(KINDS)}): (.*)", line)
@@ -378,7 +378,7 @@ class Findings:
         if missing:
             self.left_out.append(missing.group(2))
         if re.match(r"simt: \d+ finding\(s\)(; exit code| about order)", line):
-            return  # the last line says more
+            return  # the last line of the run says more
         if self.held or re.search(r": \d+ launch(es)?, \d+ blocks?, ", line):
             self.held.append(line)
             return
@@ -427,7 +427,7 @@ def watched(findings: Findings) -> Iterator[int]:
         yield writing
     finally:
         os.close(writing)
-        thread.join(timeout=5)  # a process that the program left behind may hold it open
+        thread.join(timeout=5)  # a process that the program started may hold it open
 
 
 def run_on_cpu(command: Sequence[str], options: argparse.Namespace,

@@ -9,7 +9,7 @@ from . import Problem
 
 
 class Parser(argparse.ArgumentParser):
-    """--help shows how a script is used; a mistake names what is wrong and points there."""
+    """--help shows the usage; a mistake is named in one line that points to --help."""
 
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(prog=prog, description=description, allow_abbrev=False,

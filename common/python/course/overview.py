@@ -30,7 +30,7 @@ def fastest(rows: Sequence[Row]) -> Optional[Row]:
 
 
 def line(name: str, result: ResultFile) -> List[str]:
-    """One chapter's line. Rows without numbers, and those of limits, are not looked at."""
+    """One chapter's line. Rows without numbers and rows of limits are ignored."""
     rows = [row for row in result.rows_of(STUDY) if not row.words]
     versions = [row for row in rows if row.role == "version"]
     best, peers = fastest(versions), [row for row in rows if row.role == "peer"]
@@ -42,13 +42,13 @@ def line(name: str, result: ResultFile) -> List[str]:
         called = re.sub(r"^\d+_", "", peer.version).replace("_", " ")
         library = f"{tables.cell(result, peer, 'rate')} ({called})"
     naive = tables.cell(result, versions[0], "rate")
-    if versions[0].size != best.size:  # one thread is not given all that the chip is given
+    if versions[0].size != best.size:  # one thread gets a smaller size than the whole GPU
         naive += f" ({tables.size_text(versions[0].size)})"
     return [name, naive, tables.cell(result, best, "rate"), tables.percent_text(best), library]
 
 
 def table(root: Path) -> str:
-    """The table in Markdown, and a line that says where and when its figures were measured."""
+    """The table in Markdown, and a line with place and date of its measurements."""
     lines, sources, older = [], [], []
     for folder in sorted((root / "chapters").iterdir()):
         record = recorded(folder)

@@ -10,7 +10,7 @@ MARKER = re.compile(r"<!--\s*(?:(results|snippet|draw|page|value|limiters|limite
                     r"|teaches|needs):(.*?)|/(results|value|limiters|limiter|table|chapters)\s*)-->",
                     re.S)
 UNRECORDED = "<!-- unrecorded -->"
-CARDS = ("h200", "h100")  # whose record a page quotes that does not say: the first that is there
+CARDS = ("h200", "h100")  # whose record a page quotes by default: the first one found
 
 
 def recorded(folder: Path, ending: str = ".json") -> Path:

@@ -31,7 +31,7 @@ def formats(text: str) -> List[str]:
 # Bars
 
 def bars(result: ResultFile, study: Study) -> Any:
-    """Horizontal bars from zero in the order of the file, the rates in a column beside them."""
+    """Horizontal bars from zero in the order of the file, the rates in a column next to them."""
     rows = result.rows_of(study.name)
     unit = next((row.unit for row in rows if not row.words), "")
     figure, axes = plain_pyplot().subplots(figsize=(6.0, 0.7 + 0.28 * len(rows)))
@@ -66,7 +66,7 @@ def bars(result: ResultFile, study: Study) -> Any:
 
 
 def _limit_lines(axes: Any, rows: Sequence[Row], limits: Sequence[results.Limit]) -> None:
-    """One limit is a line through all bars, labelled above; several stand at their own bars."""
+    """One limit is a line through all bars, labelled above; several are drawn at their own bars."""
     for limit, style in zip(limits, STYLES[1:] + STYLES[1:]):
         for y, row in enumerate(rows):
             if row.limit == limit or len(limits) == 1:
@@ -85,8 +85,8 @@ def _limit_lines(axes: Any, rows: Sequence[Row], limits: Sequence[results.Limit]
 # Roofline
 
 def roofline_rows(result: ResultFile, study: Study) -> List[Row]:
-    """The rows with flops and bytes in the order of the file; of a sweep, those of its end, and of
-    several sizes that all versions ran at, those of the first."""
+    """The rows with flops and bytes in the order of the file; of a sweep, those at its end, and of
+    several sizes at which all versions ran, those of the first."""
     rows = [row for row in result.rows_of(study.name) if row.flops and row.bytes and not row.words]
     axis = result.axis(study)
     if axis and rows:
@@ -153,7 +153,7 @@ GROUP_STYLE = {"memory": dict(facecolor=BLUE, edgecolor="white"),
 
 
 def limiter_bars(measured: limiters.Record) -> Any:
-    """One row a version: four figures and the parts of a warp's time, side by side."""
+    """One row per version: four figures and the parts of a warp's time, next to each other."""
     rows = measured.rows
     height = 0.27 * len(rows)
     figure, grid = plain_pyplot().subplots(1, 5, sharey=True, figsize=(10.5, height + 0.4),
@@ -258,7 +258,7 @@ def draw(result: ResultFile, study: Study, stem: Path, formats: Sequence[str],
 
 
 def draw_comparison(comparison: Any, svg: Optional[Path], png: Optional[Path]) -> List[Path]:
-    """One row a line of the comparison, one marker a file: rates, or % of each file's own limit."""
+    """One row per line of the comparison, one marker per file: rates, or % of each file's limit."""
     groups: Dict[str, List[Any]] = {}
     for line in comparison.lines:
         if any(comparison.plot_value(line, k) is not None or row and row.words

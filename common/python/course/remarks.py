@@ -1,8 +1,8 @@
 """Result files as they should be read: numbers recomputed from samples and the memory's own rates,
-and remarks on what does not fit together.
+and remarks on inconsistencies.
 
-A remark says what is so, never why. A file is text, and a careful forger can make one that fits in
-every way that is looked at here: what counts has to be run again.
+A remark states a fact, never its reason. A file is text, and a careful forger can make one that
+passes every check here: results that count have to be run again.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ Key = Tuple[str, str, Tuple]
 
 
 class Remark(NamedTuple):
-    """What was seen: `kind` is one word for a column, `text` the sentence, `rows` the versions that
-    it is about where that is not the whole file."""
+    """An observation: `kind` is one word for a column, `text` the sentence, `rows` the versions
+    that it is about if that is not the whole file."""
 
     kind: str
     text: str
@@ -58,7 +58,7 @@ class Remark(NamedTuple):
 
 
 class Doubts(NamedTuple):
-    """A file with recomputed numbers, and what was remarked on the way."""
+    """A file with recomputed numbers, and the remarks made on the way."""
 
     file: ResultFile
     remarks: List[Remark]
@@ -73,7 +73,7 @@ class Works(NamedTuple):
 
 
 class KnownVersion(NamedTuple):
-    """What the record says of a version of a study."""
+    """What the record says about a version of a study."""
 
     file: Optional[str]
     role: str
@@ -83,7 +83,7 @@ class KnownVersion(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """What this copy of the course knows of a chapter: its record and its sources' hashes."""
+    """What this copy of the course knows about a chapter: its record and its sources' hashes."""
 
     rows: Dict[Key, Row]
     shares: Dict[Tuple[str, str], float]  # of the bytes that are written, where all sizes agree
@@ -129,7 +129,7 @@ def in_courses_order(chapter: str, studies: Iterable[str]) -> List[str]:
 
 
 def shares_of(rows: Sequence[Row], gpu: Gpu) -> Dict[Tuple[str, str], float]:
-    """The written share of each version's bytes, where it is the same at all sizes."""
+    """The written share of each version's bytes, if it is the same at all sizes."""
     found: Dict[Tuple[str, str], List[Optional[float]]] = {}
     for row in rows:
         found.setdefault((row.study, row.version), []).append(write_share(row, gpu))
@@ -143,7 +143,7 @@ def elements(row: Row) -> float:
 
 
 def versions_of(rows: Sequence[Row]) -> Dict[Tuple[str, str], KnownVersion]:
-    """By study and name: versions of one name may be written apart for each study."""
+    """By study and name: versions of one name may be written differently for each study."""
     found: Dict[Tuple[str, str], List[Row]] = {}
     for row in rows:
         found.setdefault((row.study, row.version), []).append(row)
@@ -168,8 +168,8 @@ def work_keys(row: Row) -> Tuple[Tuple[str, ...], Tuple[str, ...]]:
 
 
 def works_of(rows: Sequence[Row]) -> Dict[Tuple[str, ...], Works]:
-    """Each version's work per element (of the product of all dimensions), where it was measured at
-    several sizes and hardly depends on them; what does is None."""
+    """Each version's work per element (of the product of all dimensions), if it was measured at
+    several sizes and hardly depends on them; None for work that does."""
     found: Dict[Tuple[str, ...], List[Tuple[float, Works]]] = {}
     for row in rows:
         count = elements(row)
@@ -184,7 +184,7 @@ def works_of(rows: Sequence[Row]) -> Dict[Tuple[str, ...], Works]:
 
 
 def near(value: float, known: float) -> bool:
-    """The same work, partial results and tails apart."""
+    """The same work, up to partial results and tails."""
     return abs(value - known) <= OTHER_WORK * known
 
 
@@ -203,7 +203,7 @@ def write_share(row: Row, gpu: Gpu) -> Optional[float]:
 
 
 def limit_of(row: Row, gpu: Gpu, known: Reference) -> Optional[float]:
-    """The limit of a row from its own machine's rates; as written where it is no memory's limit."""
+    """The limit of a row from its own machine's rates; as written if it is no limit of memory."""
     if not row.limit:
         return None
     same = known.rows.get(key_of(row))
@@ -217,8 +217,8 @@ def limit_of(row: Row, gpu: Gpu, known: Reference) -> Optional[float]:
 
 
 def work_of(row: Row, known: Reference) -> Works:
-    """What the row did: as the course's own row of the same case did, or the same version at other
-    sizes, if it is known; else as the file says."""
+    """The row's work: as in the course's own row of the same case, or of the same version at other
+    sizes, if it is known; else as in the file."""
     same = known.rows.get(key_of(row))
     if same and same.unit == row.unit and same.rate and same.median_s:
         return Works(same.bytes, same.flops, same.rate * same.median_s)
@@ -237,15 +237,15 @@ def work_of(row: Row, known: Reference) -> Works:
 
 
 def off(written: Optional[float], computed: Optional[float]) -> bool:
-    """A number was written, and it is another one. Rounding apart."""
+    """A number was written, and it differs from the computed one by more than rounding."""
     if written is None or computed is None:
         return False
     return abs(written - computed) > FITS * abs(computed)
 
 
 def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]:
-    """The row with median, quartiles, rate, limit and share from its samples, and the kinds of what
-    was written otherwise. Without samples it has no numbers."""
+    """The row with median, quartiles, rate, limit and share from its samples, and the kinds of
+    numbers that were written otherwise. Without samples it has no numbers."""
     if not row.seconds or min(row.seconds) <= 0:
         bare = dataclasses.replace(row, seconds=(), median_s=None, q1_s=None, q3_s=None, rate=None,
                                    of_limit=None)
@@ -286,7 +286,7 @@ def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]
 
 def impossible(carried: float, share: Optional[float], limit: Optional[float],
                gpu: Gpu) -> List[str]:
-    """What no card does: more GB/s than its pins carry, more work than its own limit allows."""
+    """Impossible on any card: more GB/s than its pins carry, more work than its limit allows."""
     if gpu.peak_dram_gbs and carried > PINS * gpu.peak_dram_gbs:
         return ["pins"]
     part = carried / limit if limit else share  # a rate may count more than the memory's bytes
@@ -309,7 +309,7 @@ TEXTS = {
 
 
 def recomputed(file: ResultFile) -> Doubts:
-    """The file with numbers that follow from its samples, and what did not."""
+    """The file with numbers that follow from its samples, and those that did not."""
     known = reference(file.chapter)
     rows: List[Row] = []
     seen: Dict[str, List[str]] = {}
@@ -329,7 +329,7 @@ def recomputed(file: ResultFile) -> Doubts:
 # One file
 
 def of_sources(file: ResultFile) -> List[Remark]:
-    """Rows that other sources were measured with than those of this copy of the course."""
+    """Rows that were measured with other sources than those of this copy of the course."""
     known = reference(file.chapter)
     ours = [row for row in file.rows if row.role != "exercise" and not row.skipped]
     if not ours or not known.hashes:
@@ -418,13 +418,13 @@ def of_samples(rows: Sequence[Row]) -> List[Remark]:
 # A class
 
 def median_with_record(values: List[float], record: Optional[float]) -> Optional[float]:
-    """What is usual among machines of one kind; None where nothing can be said."""
+    """The usual value among machines of one kind; None if there is none."""
     known = values + ([record] if record else [])
     return statistics.median(known) if len(known) > 1 else None
 
 
 def facts(file: ResultFile) -> Dict[str, float]:
-    """What machines of one kind have in common: their memory's rates, and derived limits."""
+    """Values that machines of one kind share: their memory's rates, and derived limits."""
     gpu = file.gpu
     known = {"its memory copies at": gpu.copy_gbs, "its memory reads at": gpu.read_gbs,
              "its memory has pins for": gpu.peak_dram_gbs}
@@ -466,7 +466,7 @@ def of_limits(files: Sequence[ResultFile]) -> List[List[Remark]]:
 
 def shared_samples(files: Sequence[ResultFile]) -> Dict[Tuple[int, ...], int]:
     """Which files have rows of the same samples, in any order and scale: groups of indices, and how
-    many rows. Few different times may be a coarse clock's: those must be the same as they stand."""
+    many rows. A coarse clock gives few different times, so those must be equal as they are."""
     owners: Dict[Tuple[float, ...], List[int]] = {}
     for index, file in enumerate(files):
         shapes = set()

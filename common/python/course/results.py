@@ -19,7 +19,7 @@ ROLES = ("version", "peer", "limit", "exercise")
 VERDICTS = ("passed", "right", "not yet")
 ACCESSES = {f"{space}_{what}" for space in ("global", "shared")
             for what in ("loads", "stores", "atomics")}
-LARGEST, SMALLEST = 1e30, 1e-30  # of numbers that can be multiplied and divided without a thought
+LARGEST, SMALLEST = 1e30, 1e-30  # of numbers whose products and quotients cannot overflow
 LONGEST = 1000  # characters of an error, which may quote what a file has
 
 
@@ -66,7 +66,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of an exercise: 'passed', 'right' (only a GPU can pass it) or 'not yet'."""
+    """The verdict on an exercise: 'passed', 'right' (only a GPU can pass it) or 'not yet'."""
     number: int
     verdict: str
     reason: str
@@ -101,9 +101,9 @@ class Row:
     flags: Tuple[str, ...]
     skipped: Optional[str]
     launch: Dict[str, Any]
-    file: Optional[str] = None  # that the version is written in, and the hash of its code
+    file: Optional[str] = None  # the version's source file, and the hash of its code
     code: Optional[str] = None
-    behind: Optional[str] = None  # what each launch came behind; files before 2026-11-22 do not say
+    behind: Optional[str] = None  # what each launch followed; absent in files before 2026-11-22
     mode: Optional[str] = None  # how it was launched: replayed from a graph, plainly, ...
     instantiations: Tuple[float, ...] = ()  # seconds per launch of each graph that was tried
     model: Optional[Dict[str, Any]] = None  # CPU backend: what it counted
@@ -196,8 +196,8 @@ _KINDS.update({f"{name}?": types | {type(None)} for name, types in _KINDS.items(
 
 def _get(record: Dict[str, Any], key: str, kind: str, where: str,
          least: float = 0) -> Any:
-    """The value of a key that must be there; a kind that ends in '?' may be null. A number is
-    one that can be reckoned with, and not below `least`; a text stands in one line."""
+    """The value of a key that must be there; a kind that ends in '?' may be null. A number must be
+    fit for arithmetic and not below `least`; a text must be a single line."""
     if key not in record:
         raise ResultError(f"{where}: the key '{key}' is missing")
     value = record[key]
@@ -213,12 +213,12 @@ def _get(record: Dict[str, Any], key: str, kind: str, where: str,
 
 
 def _maybe(record: Dict[str, Any], key: str, kind: str, where: str) -> Any:
-    """The value of a key that older files do not have; then null."""
+    """The value of a key that older files do not have; then None."""
     return _get(record, key, kind, where) if key in record else None
 
 
 def _numbers(values: Sequence[Any], key: str, where: str) -> Tuple[float, ...]:
-    """The numbers of a list: files of a class have many, so good ones are seen at a glance."""
+    """The numbers of a list. Files of a class have many, so good ones pass a quick check."""
     if values and not (set(map(type, values)) <= _KINDS["number"] and min(values) > SMALLEST
                        and max(values) < LARGEST):
         for value in values:
@@ -244,8 +244,8 @@ def _findings(values: Sequence[Any], where: str) -> Tuple[str, ...]:
 
 
 def _counted(model: Optional[Dict[str, Any]], where: str) -> Optional[Dict[str, Any]]:
-    """What the CPU backend counted: numbers, and of each kind of access an object of numbers. Of
-    its kernels nothing is read."""
+    """The CPU backend's counts: numbers, and for each kind of access an object of numbers. The
+    counts of its kernels are not read."""
     where = f"{where}: model"
     for key, value in (model or {}).items():
         kind = "object?" if key in ACCESSES else "flag?" if key == "exact" else "number?"

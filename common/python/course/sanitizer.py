@@ -21,7 +21,7 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 # synccheck follows too few barriers of a block on its own: 32 ended a kernel (2025.3.1).
 OPTIONS = {"synccheck": ("--num-cuda-barriers", "64")}
 BEGIN_WITH = ("racecheck", "initcheck", "memcheck", "synccheck")  # the slow ones
-OK, FAILED, ENDED, LEFT = "ok", "FAILED", "ended", "left"  # ended: by us, at the time limit
+OK, FAILED, ENDED, LEFT = "ok", "FAILED", "ended", "left"  # ended: stopped at the time limit
 
 
 class Shard(NamedTuple):
@@ -54,7 +54,7 @@ def find() -> str:
 
 
 def workers() -> int:
-    """Processes at once: as many as cores; on 16 of them half as many left half of them idle."""
+    """Processes at once: as many as cores; with half as many, half of 16 cores were idle."""
     return max(1, build.workers())
 
 
@@ -80,7 +80,7 @@ def start(sanitizer: str, shard: Shard) -> "subprocess.Popen[Any]":
 
 
 def end(process: "subprocess.Popen[Any]") -> None:
-    """End a process and what it started."""
+    """End a process and the processes that it started."""
     signal_group(process, signal.SIGKILL)
     process.wait()
 
@@ -89,8 +89,8 @@ def run(sanitizer: str, wanted: Sequence[Shard], at_once: int,
         ended: Callable[[Shard, str, float], None], deadline: Optional[float] = None) -> None:
     """Run the shards, `at_once` at a time, and call `ended` with verdict and seconds of each.
 
-    At the deadline (of time.monotonic()) what still runs is ended: a shard that was not over is
-    ENDED and one that was not begun is LEFT, never OK.
+    At the deadline (of time.monotonic()) running shards are stopped: a shard that had not finished
+    is ENDED and one that had not started is LEFT, never OK.
     """
     for shard in wanted:
         shard.log.unlink(missing_ok=True)  # of an earlier run
@@ -120,7 +120,7 @@ def run(sanitizer: str, wanted: Sequence[Shard], at_once: int,
 
 
 def verdict_of(verdicts: Sequence[str]) -> str:
-    """That of all shards together: one that failed counts more than one that was not over."""
+    """The verdict of all shards together: a failed one counts more than an unfinished one."""
     for word in (FAILED, ENDED, LEFT):
         if word in verdicts:
             return word
@@ -128,7 +128,7 @@ def verdict_of(verdicts: Sequence[str]) -> str:
 
 
 def join_logs(parts: Sequence[Shard]) -> Path:
-    """The shards' logs of one tool in one file; a shard that was never begun has none."""
+    """The shards' logs of one tool in one file; a shard that never started has none."""
     whole = BUILD / f"sanitize-{parts[0].program.name}-{parts[0].tool}.log"
     with open(whole, "wb") as file:
         for shard in parts:

@@ -1,7 +1,7 @@
 """Machine code of a GPU as nvdisasm or cuobjdump print it: its instructions, loops and registers.
 
-What a clock is in `clocks_of` is a model that chapter 06 explains (chapters/06_nbody/more.md,
-"Register banks"): no documentation says so."""
+The clocks in `clocks_of` are a model that chapter 06 explains (chapters/06_nbody/more.md,
+"Register banks"): no documentation describes it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ BACKLOG = 1  # clocks of reading that may be left over when the next instruction
 @dataclass
 class Instruction:
     address: int
-    opcode: str  # without what follows the first dot
+    opcode: str  # up to the first dot
     modifiers: str
     target: Optional[int] = None  # of a branch
     sources: FrozenSet[int] = frozenset()  # the numbers of the registers that it reads
-    operands: str = ""  # as they stand there
+    operands: str = ""  # as printed
 
 
 def sources_of(operands: str) -> FrozenSet[int]:
@@ -47,7 +47,7 @@ def reads(instruction: Instruction) -> Tuple[int, int]:
 
 
 def clocks_of(body: Sequence[Instruction], turns: int = 8) -> float:
-    """Clocks of a turn of the loop in the model of the banks, when it has got going."""
+    """Clocks of an iteration of the loop in the model of the banks, once it runs steadily."""
     ends: List[int] = []
     start, handed_over = -1, [0, 0]
     for _ in range(turns):
@@ -95,7 +95,7 @@ def kernels(sass: str) -> Dict[str, List[Instruction]]:
 
 
 def loops(code: Sequence[Instruction]) -> Iterable[List[Instruction]]:
-    """What stands between the target of a backward branch and the branch."""
+    """The code between the target of a backward branch and the branch."""
     for branch in code:
         if branch.target is not None and branch.target < branch.address:
             yield [i for i in code if branch.target <= i.address <= branch.address]
@@ -119,7 +119,7 @@ def demangled(name: str) -> str:
 
 
 def tool(*names: str) -> str:
-    """The path of the first of the toolkit's programs that is there; empty if none is."""
+    """The path of the first of the toolkit's programs that exists; empty if none does."""
     folders = [os.environ.get(name, "") + "/bin" for name in ("CUDA_HOME", "CUDA_PATH")]
     search = os.pathsep.join([os.environ.get("PATH", ""), *folders, "/usr/local/cuda/bin"])
     return next(filter(None, (shutil.which(name, path=search) for name in names)), "")

@@ -1,6 +1,6 @@
 """Rates over a size: a panel of the rates, and below it their ratio to the library's, on a linear
-axis, which tells apart what coincides on a log axis. And grouped points, for a study that runs the
-same versions at many sizes that lie on no axis.
+axis, which separates lines that coincide on a log axis. And grouped points, for a study that runs
+the same versions at many sizes that lie on no axis.
 """
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .results import ResultFile, Row, Study
 Series = Dict[str, List[Row]]
 Sample = Tuple[float, str, Dict[str, Any]]  # the rate where it ends, text, look of the line
 MOST_RATIO = 2.0  # a line that is further above the library's than this leaves the panel
-# What a limit's name in a result file means, for one who sees nothing but the plot.
+# What a limit's name in a result file means, for a reader who sees only the plot.
 LIMIT_WORDS = {"reads": "limit: reading memory",
                "read and write mix": "limit: reading and writing"}
 
 
 def lines(result: ResultFile, study: Study, axis: str) -> Any:
-    """Rate over a size, one line a version; where a library is among them, their ratio to it."""
+    """Rate over a size, one line per version; with a library among them, their ratio to it."""
     rows = result.rows_of(study.name)
     drawn = [row for row in rows if not row.words]
     unit = drawn[0].unit if drawn else ""
@@ -59,7 +59,7 @@ def lines(result: ResultFile, study: Study, axis: str) -> Any:
 
 
 def _launched(name: str) -> Optional[str]:
-    """How a line's launches are made: what stands before its number ("itself_"); None without."""
+    """How a line's launches are made: the prefix of its number ("itself_"); None without one."""
     found = re.match(r"(\D*)\d", name)
     return found[1] if found else None
 
@@ -75,7 +75,7 @@ def peer_of(name: str, series: Series) -> Optional[str]:
 
 def ratios(series: Series, axis: str) -> Dict[str, List[Tuple[float, float]]]:
     """Size and rate over the library's rate, of each line that shares at least two sizes with a
-    library's; nothing if no line beside the library's does, or if all are beyond the panel."""
+    library's; nothing if there is no such line or all are beyond the panel."""
     found = {}
     for name, rows in series.items():
         peer = peer_of(name, series)
@@ -89,8 +89,8 @@ def ratios(series: Series, axis: str) -> Dict[str, List[Tuple[float, float]]]:
 
 
 def _roofs(result: ResultFile, rows: Sequence[Row], unit: str) -> Dict[str, float]:
-    """Horizontal lines: the rows' limits, those of one name that differ by a few percent (it was
-    measured anew) at their highest; where that leaves too many or none, the chip's rates."""
+    """Horizontal lines: the rows' limits. Limits of one name that differ by a few percent (because
+    they were measured anew) are drawn at their highest. With too many or none, the chip's rates."""
     limits: Dict[str, List[float]] = {}
     for row in rows:
         if row.limit and row.limit.unit == unit:
@@ -114,7 +114,7 @@ def _rate_panel(axes: Any, series: Series, axis: str) -> List[Sample]:
 
 
 def _ratio_panel(axes: Any, over: Dict[str, List[Tuple[float, float]]], series: Series) -> None:
-    """The library's own line is at 1. What is far above it leaves the panel, which says so."""
+    """The library's own line is at 1. A line far above it leaves the panel, which says so."""
     order = list(series)
     peers = list(dict.fromkeys(peer_of(name, series) for name in over))
     for name, points in over.items():
@@ -145,7 +145,7 @@ def _name_lines(axes: Any, samples: Sequence[Sample]) -> None:
 
 def _scales(axes: Any, drawn: Sequence[Row], axis: str, log_x: bool,
             roofs: Dict[str, float]) -> None:
-    """Log x where the study asks for it; log y where the rates differ by more than ten times."""
+    """Log x if the study asks for it; log y if the rates differ by more than ten times."""
     rates = [row.rate for row in drawn]
     places = [row.size[axis] for row in drawn]
     if log_x and places and min(places) > 0:
@@ -181,8 +181,8 @@ def many_sizes(rows: Sequence[Row]) -> bool:
 
 
 def grouped(result: ResultFile, study: Study) -> Any:
-    """One row a size, one marker a version; rates from zero on, and beside them how many times the
-    library's rate that is, where one library is among the versions."""
+    """One row per size, one marker per version; rates from zero on, and next to them the ratio to
+    the library's rate, if one library is among the versions."""
     rows = [row for row in result.rows_of(study.name) if not row.words]
     rows = [row for row in rows if row.unit == rows[0].unit]
     sizes = list(dict.fromkeys(tables.size_text(row.size) for row in rows))

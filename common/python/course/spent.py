@@ -1,5 +1,5 @@
-"""Where the time of tests/run went: steps with their time and their processors' time, and the tests
-of each kind."""
+"""The time of tests/run: steps with their time and their processors' time, and the tests of each
+kind."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Step(NamedTuple):
 
 
 class Spent:
-    """Adds up what steps took. Processors' time is that of processes that have ended."""
+    """Adds up the time of steps. Processors' time is that of processes that have ended."""
 
     def __init__(self) -> None:
         self.steps: List[Step] = []
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Whatever the body does, failing or not."""
+        """Times the body, whether it fails or not."""
         start, before = time.monotonic(), cpu_of_children()
         try:
             yield
@@ -54,11 +54,11 @@ class Spent:
             self.steps.append(Step(what, time.monotonic() - start, cpu_of_children() - before))
 
     def half(self) -> float:
-        """Half of all cores' time: what it takes on two quiet cores."""
+        """Half of all cores' time: the clock time on two quiet cores."""
         return sum(step.cpu_s for step in self.steps) / 2
 
     def of_parts(self, report: Path, parts: Sequence[str], common: str = "common") -> Dict[str, float]:
-        """half(), dealt out to the parts of the course by the time of their tests."""
+        """half(), divided among the parts of the course by the time of their tests."""
         took: "Counter[str]" = Counter()
         for name, seconds in tests_of(report):
             chapter = re.match(r"ch(\d\d)[.]", name)
@@ -67,7 +67,7 @@ class Spent:
         return {part: self.half() * took[part if part == common else part[:2]] / every for part in parts}
 
     def table(self, reports: List[Path], bar: Optional[float] = None) -> str:
-        """The steps, the tests by kind, the longest ones, and the sum, beside the bar where there is one."""
+        """The steps, the tests by kind, the longest ones, and the sum; the bar, if there is one."""
         lines = [f"{'where the time went':<44} {'seconds':>8} {'of all cores':>13}"]
         lines += [f"{step.what:<44} {step.wall_s:>8.0f} {step.cpu_s:>13.0f}"
                   for step in self.steps]
@@ -87,7 +87,7 @@ class Spent:
 
 
 def bar(chapters: int) -> float:
-    """Seconds that a quick run of so many chapters may take on two quiet cores."""
+    """Seconds that a quick run of that many chapters may take on two quiet cores."""
     return FIXED_S + PER_CHAPTER_S * chapters
 
 

@@ -1,7 +1,7 @@
-"""The spot check: does a new measurement of the same code find what the old one found?
+"""The spot check: does a new measurement of the same code give the same result as the old one?
 
-Rows whose version has the same code in both files are compared, case by case. What moved is the
-machine or the measuring, not the kernel.
+Rows whose version has the same code in both files are compared, case by case. A difference comes
+from the machine or the measurement, not from the kernel.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ class Pair(NamedTuple):
 
 
 class Check(NamedTuple):
-    """What two files have in common, and what they have not."""
+    """What two files have in common, and what only one of them has."""
 
     pairs: Tuple[Pair, ...]
     new_code: int           # rows of both files whose version was changed
-    without_time: Tuple[Pair, ...]  # that had a time before
+    without_time: Tuple[Pair, ...]  # rows that had a time before
     only_old: int
     only_new: int
 
 
 def key_of(row: Row) -> Tuple:
-    """What makes a row the same one in another file."""
+    """The key by which a row is found in another file."""
     return (row.study, row.version, row.case, row.behind, row.mode)
 
 
@@ -92,8 +92,8 @@ def counted(pairs: List[Pair]) -> str:
 
 
 def shift_of_libraries(pairs: List[Pair]) -> Optional[str]:
-    """Libraries' rows hold no code of the course: if they moved together, the card or its clocks
-    are others, and the other rows are judged beside that."""
+    """Libraries' rows hold no code of the course: if all of them moved, the card or its clocks have
+    changed, and the other rows are judged relative to that shift."""
     theirs = [pair.ratio for pair in pairs if pair.new.role == "peer"]
     shift = statistics.median(theirs) if theirs else 1.0
     if abs(shift - 1) <= SAME_WITHIN / 2:
@@ -112,7 +112,7 @@ def unlike(old: ResultFile, new: ResultFile) -> Optional[str]:
 
 
 def lines(old: ResultFile, new: ResultFile) -> List[str]:
-    """The report: each row that moved, then the summary; short and noisy rows stand apart."""
+    """The report: each row that moved, then the summary; short and noisy rows are listed apart."""
     trouble = unlike(old, new)
     if trouble:
         return [f"spot check: not possible, {trouble}"]

@@ -1,7 +1,7 @@
 """Steps of a long run under one budget: what was done before, what still fits, and what happened.
 
-A state file keeps each step's verdict, its seconds and the sources that it is about, so that a
-later call goes on where this one ended.
+A state file keeps each step's verdict, its seconds and its sources, so that a later call continues
+where this one ended.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
 
 
 class State:
-    """What earlier calls did, by step. Every change is written at once."""
+    """The results of earlier calls, by step. Every change is written at once."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -88,7 +88,7 @@ def signal_group(process: "subprocess.Popen[Any]", number: int) -> None:
 
 
 def stop(process: "subprocess.Popen[Any]") -> None:
-    """Ask the program and what it started to end as on Ctrl-C, then insist."""
+    """Ask the program and its children to end as on Ctrl-C, then kill them."""
     signal_group(process, signal.SIGINT)
     try:
         process.wait(GRACE_S)
@@ -99,7 +99,7 @@ def stop(process: "subprocess.Popen[Any]") -> None:
 
 
 def logged(command: Sequence[str], log: Path, limit: float) -> Ended:
-    """Run a program of ours with its words in a log file, for at most `limit` seconds."""
+    """Run a program of ours with its output in a log file, for at most `limit` seconds."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "wb") as file:
         process = subprocess.Popen(list(command), stdin=subprocess.DEVNULL, stdout=file,
@@ -122,7 +122,7 @@ def tail(log: Path, count: int = 12) -> str:
 
 
 def outcome_of(ended: Ended) -> Outcome:
-    """Of a program: what it said last is shown when it failed."""
+    """The outcome of a program; if it failed, with its last output."""
     if ended.code is None:
         return Outcome(LEFT, f"not over at the end of the budget; its words: {shown(ended.log)}")
     if ended.code:

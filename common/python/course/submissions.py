@@ -1,10 +1,10 @@
-"""Submissions of an exercise: found in a folder, and looked at before they are built and run.
+"""Submissions of an exercise: found in a folder, and checked before they are built and run.
 
 A submission is one .cu file whose function is compiled apart from the tests. It may include the
-standard library's and CUDA's headers and what its starter includes of the chapter, define things in
-namespace exercise or in none, and call what an answer needs. What else an object file calls or
-defines is refused before it runs: the list of what is allowed is short, so that a way round the
-tests is not there rather than forbidden.
+standard library's and CUDA's headers and the chapter's files that its starter includes, define
+things in namespace exercise or in none, and call what an answer needs. Everything else that an
+object file calls or defines is refused before it runs: the list of what is allowed is short, so
+that a way around the tests does not exist, instead of being forbidden.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 from . import Problem, code
 
 LARGEST = 2**18  # bytes of a source
-# A directive that takes in a file, wherever it stands: what comes before may be a comment's end.
+# A directive that includes a file, at any place: the text before it may be a comment's end.
 INCLUDE = re.compile(r"(?:#|%:)[ \t\v\f]*(/\*|(?:include_next|include|import|embed)\b)[ \t\v\f]*"
                      r"(?=([^\n]*))")
 HEADERS = re.compile(r"<((cuda|cub|thrust|cooperative_groups|nv)[\w./]*|[a-z_0-9]+(\.h)?)>|"
@@ -37,7 +37,7 @@ REFUSED = {
     **dict.fromkeys(("no_sanitize", "no_sanitize_thread", "no_sanitize_undefined",
                      "disable_sanitizer_instrumentation", "no_instrument_function",
                      "no_profile_instrument_function"), REWRITES)}
-# Of these only as attributes: an answer may have a variable of the name.
+# These only as attributes: an answer may have a variable of the name.
 ATTRIBUTES = {"section": OWN_PLACE, "alias": OWN_PLACE, "ifunc": OWN_PLACE, "weak": OWN_PLACE,
               "weakref": OWN_PLACE, "naked": OWN_PLACE, "optimize": REWRITES}
 # In the strings of a source that has inline assembly: bytes for instructions, files.
@@ -55,7 +55,7 @@ SIMT = (r"access|acquire|release|active_lanes|(before|after)_atomic|async_\w+|bl
         r"prepare_launch|proxy_fence|read_by_proxy|reduce_\w+|shared_\w+|shuffle_\w+|symbol_address|"
         r"(set|take)_last_error|sticky_error|largest_block|set_kernel_attribute|tensor_\w+|thread_rank|Unobserved::~?Unobserved|"
         r"vote_\w+|warp_call|will_compare|operator,|error_in_kernel|set_error_in_kernel|device_\w+|not_in_kernels")
-# What an object may ask of others: the backend, CUDA, mathematics, what compilers put in.
+# What an object may call: the backend, CUDA, mathematics, what compilers insert.
 CALLS = re.compile(
     rf"^(simt_\w+|simt::({SIMT})|__simt_\w+|__tsan_\w+|__sanitizer_\w+|cu[A-Z]\w*|cuda\w*|__cuda\w*|"
     r"__ubsan_handle_(?:missing_return|shift_out_of_bounds|float_cast_overflow)|"
@@ -97,7 +97,7 @@ def find(folder: Path, number: int) -> List[Submission]:
             continue
         file, missing = one_of(path, number) if path.is_dir() else (path, no_file(path))
         label = label_of(path.name if path.is_dir() else path.stem)
-        taken[label.lower()] = taken.get(label.lower(), 0) + 1  # file systems may not tell A from a
+        taken[label.lower()] = taken.get(label.lower(), 0) + 1  # file systems may ignore case
         count = taken[label.lower()]
         found.append(Submission(f"{label}_{count}" if count > 1 else label, file, missing))
     if not found:
@@ -106,7 +106,7 @@ def find(folder: Path, number: int) -> List[Submission]:
 
 
 def left_out(folder: Path) -> List[str]:
-    """What lies in the folder and is neither a .cu file nor a folder."""
+    """What is in the folder and is neither a .cu file nor a folder."""
     return sorted(path.name for path in folder.iterdir()
                   if not path.is_dir() and not is_source(path) and not path.name.startswith("."))
 
@@ -142,7 +142,7 @@ def one_of(folder: Path, number: int) -> Tuple[Path, str]:
 
 
 def label_of(name: str) -> str:
-    """A name that a result file may be called, on any system: of 'Jörg (2)' Jorg_2."""
+    """A label that can name a result file on any system: of 'Jörg (2)' Jorg_2."""
     one = name.translate(str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "ł": "l", "đ": "d"}))
     plain = unicodedata.normalize("NFKD", one).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", plain).strip("_.-")[:60] or "student"
@@ -154,10 +154,10 @@ def headers_of(starter: str) -> List[str]:
 
 
 def refused_source(text: str, headers: Sequence[str] = ()) -> Optional[str]:
-    """Why a source is not built: it takes in other files, or has what no answer needs. `headers`:
+    """Why a source is not built: it includes other files, or has what no answer needs. `headers`:
     files of the chapter that it may include."""
-    joined = re.sub(r"\\[ \t]*\r?\n", "", text)  # lines that go on
-    # Strings and comments count, too: where those end is for the compiler to say.
+    joined = re.sub(r"\\[ \t]*\r?\n", "", text)  # continued lines
+    # Strings and comments count as well: only the compiler knows where those end.
     for found in INCLUDE.finditer(joined):
         before = joined[joined.rfind("\n", 0, found.start()) + 1:found.start()]
         if before.lstrip().startswith("//") and "*/" not in before + found[0] + found[2]:
@@ -186,7 +186,7 @@ def refused_source(text: str, headers: Sequence[str] = ()) -> Optional[str]:
 
 
 def refused_assembly(text: str, words: Sequence[str]) -> Optional[str]:
-    """What inline assembly must not have. That of kernels is PTX, and has none of it."""
+    """What inline assembly must not contain. That of kernels is PTX, and contains none of it."""
     places = [k for k, word in enumerate(words) if word in ("asm", "__asm", "__asm__")]
     if not places:
         return None
@@ -221,7 +221,7 @@ def listed(command: Sequence[str]) -> str:
 
 
 def refused_object(file: Path, given: Sequence[str] = ()) -> Optional[str]:
-    """Why an object file is not linked and run: it calls or defines what no answer does. `given`:
+    """Why an object file is not linked and run: it calls or defines what no answer needs. `given`:
     namespaces of the course whose functions the starter declares."""
     names = listed(["nm", "-C", str(file)])
     if not names:
@@ -236,7 +236,7 @@ def given_by(starter: str) -> List[str]:
 
 def refused_names(names: str, given: Sequence[str] = ()) -> Optional[str]:
     """What is wrong with the lines of nm, if anything."""
-    linked = re.search(r" U __cudaRegisterLinkedBinary(_\w+)$", names, re.M)  # kernels by kernels
+    linked = re.search(r" U __cudaRegisterLinkedBinary(_\w+)$", names, re.M)  # launches by kernels
     wrapper = f"__fatbinwrap{linked.group(1)}" if linked else None
     ours = tuple(f"{name}::" for name in given)
     if re.search(r" [UT] std::(ios_base::Init::|(cout|cerr|clog|cin)$)", names, re.M):  # g++ before 13, and later
@@ -261,13 +261,13 @@ def refused_names(names: str, given: Sequence[str] = ()) -> Optional[str]:
 
 
 def in_no_namespace(name: str) -> bool:
-    """Is it a function with parameters of C++ outside of all namespaces, as nm -C writes it? One of C
-    may be a library's."""
+    """True for a C++ function with parameters outside of all namespaces, as nm -C writes it. A C
+    function may be a library's."""
     return re.match(r"[\w]+(\[abi:\w+\])?\(", name) is not None
 
 
 def hidden(file: Path) -> Optional[str]:
-    """What no name shows: functions that run before main() (the compiler has one of its own), and
+    """What no name shows: functions that run before main() (the compiler adds one of its own), and
     instructions that call the operating system."""
     headers = listed(["objdump", "-h", str(file)])
     sections = re.findall(

@@ -91,7 +91,7 @@ def _check_cell(_: ResultFile, row: Row) -> str:
 
 
 def _at_clock_cell(_: ResultFile, row: Row) -> str:
-    """The share of a limit that says for which clock it holds, at the row's own clock instead."""
+    """The share of a limit that names its clock, converted to the row's own clock."""
     found = re.search(r"at (\d+) MHz", (row.limit.how or "") if row.limit else "")
     if not found or not row.clock_mhz or row.of_limit is None:
         return "-"
@@ -136,7 +136,7 @@ def heading(field: str) -> str:
 
 def cell(result: ResultFile, row: Row, field: str) -> str:
     """One field of a row as text; the reason in words when the row has no numbers."""
-    heading(field)  # refuses unknown fields, also for rows without numbers
+    heading(field)  # refuses unknown fields, even for rows without numbers
     if row.words and field not in ("title", "size"):
         return row.words
     if field.startswith("ratio:"):
@@ -149,14 +149,14 @@ Table = Tuple[List[str], List[List[str]]]  # headings, rows; a short row ends in
 
 
 def besides(rows: Sequence[Row], axis: Optional[str]) -> List[str]:
-    """Dimensions beside the axis; those that equal it in all rows (squares) are not."""
+    """Dimensions other than the axis; those that equal it in all rows (squares) are not."""
     names = dict.fromkeys(name for row in rows for name in row.size if name != axis)
     return [name for name in names if axis is None
             or any(row.size.get(name) != row.size.get(axis) for row in rows)]
 
 
 def qualifier(row: Row, rows: Sequence[Row], axis: Optional[str] = None) -> str:
-    """What sets a row apart from most of `rows`: ' (f64, n = 2^20)', usually nothing."""
+    """The difference of a row from most of `rows`: ' (f64, n = 2^20)', usually nothing."""
     parts, dimensions = [], besides(rows, axis)
     for get in (lambda r: r.type, lambda r: r.input,
                 lambda r: size_text({k: r.size[k] for k in dimensions if k in r.size})):
@@ -167,7 +167,7 @@ def qualifier(row: Row, rows: Sequence[Row], axis: Optional[str] = None) -> str:
 
 
 def series(rows: Sequence[Row], axis: str) -> Dict[str, List[Row]]:
-    """The rows of a study as lines over its axis: one a version and case, sorted along the axis."""
+    """The rows of a study as lines over its axis: one per version and case, sorted."""
     lines: Dict[str, List[Row]] = {}
     for row in sorted(rows, key=lambda r: r.size[axis]):
         lines.setdefault(row.version + qualifier(row, rows, axis), []).append(row)
@@ -176,7 +176,7 @@ def series(rows: Sequence[Row], axis: str) -> Dict[str, List[Row]]:
 
 
 def version_table(result: ResultFile, rows: Sequence[Row], fields: Sequence[str]) -> Table:
-    """One line a row. A row without numbers is short: its last cell is the reason."""
+    """One line per row. A row without numbers is short: its last cell is the reason."""
     table = []
     for row in rows:
         shown = [field for field in fields if field in ("title", "size")] if row.words else fields
@@ -190,13 +190,13 @@ Column = Tuple[str, List[Row], str]  # a version's name, its rows, a field
 
 
 def axis_table(result: ResultFile, axis: str, columns: Sequence[Column]) -> Table:
-    """One line a value of the axis, one column a (name, rows, field). Units are in the heading."""
+    """One line per value of the axis, one column per (name, rows, field). Units: in the heading."""
     places = sorted({(row.size[axis],) for _, rows, _ in columns for row in rows})
     return _table_of_columns(result, [axis], columns, places)
 
 
 def size_table(result: ResultFile, columns: Sequence[Column]) -> Table:
-    """One line a size, in the order of the file: a column a dimension, then those of axis_table."""
+    """One line per size, in the file's order: a column per dimension, then as in axis_table."""
     sizes = [row.size for _, rows, _ in columns for row in rows]
     names = list(dict.fromkeys(name for size in sizes for name in size))
     places = dict.fromkeys(tuple(size.get(name) for name in names) for size in sizes)
@@ -205,7 +205,7 @@ def size_table(result: ResultFile, columns: Sequence[Column]) -> Table:
 
 def _table_of_columns(result: ResultFile, names: List[str], columns: Sequence[Column],
                       places: Sequence[Tuple[Optional[int], ...]]) -> Table:
-    """One line a place: these values of the dimensions `names`, then a column each."""
+    """One line per place: these values of the dimensions `names`, then the columns."""
     headers = list(names)
     for name, rows, field in columns:
         units = {row.unit for row in rows if not row.words}
@@ -225,12 +225,12 @@ def _table_of_columns(result: ResultFile, names: List[str], columns: Sequence[Co
 
 
 def cut(text: str, width: int) -> str:
-    """A text where there is room for `width` letters: what is cut ends in two dots."""
+    """A text cut to `width` letters; two dots mark the cut."""
     return text if len(text) <= width else text[:width - 2] + ".."
 
 
 def for_markdown(text: str) -> str:
-    """Somebody's text where Markdown would take it for HTML or for a link."""
+    """A text from outside, with everything escaped that Markdown would take for HTML or a link."""
     return html.escape(text, quote=False).replace("[", "\\[")
 
 
@@ -281,7 +281,7 @@ def study_table(result: ResultFile, study: Study) -> Table:
 
 
 def limit_rows(rows: Sequence[Row], limit: Limit) -> str:
-    """Where a study has several limits: which rows this one is for, unless it is for most."""
+    """If a study has several limits: which rows this one is for, unless it is for most."""
     mine = [row for row in rows if row.limit == limit]
     if 2 * len(mine) >= len([row for row in rows if row.limit]):
         return ""
@@ -289,7 +289,7 @@ def limit_rows(rows: Sequence[Row], limit: Limit) -> str:
 
 
 def notes(result: ResultFile, study: Study) -> List[str]:
-    """What stands below the table of a study: limits, flags, and reasons that had no room in it."""
+    """The notes below the table of a study: limits, flags, and reasons that did not fit into it."""
     rows, lines = result.rows_of(study.name), []
     for limit in dict.fromkeys(row.limit for row in rows if row.limit):
         how = f" ({limit.how})" if limit.how else ""

@@ -1,10 +1,10 @@
-// Answers to exercises 1 and 2 of chapter 00, and what the CPU backend must say of each.
+// Answers to exercises 1 and 2 of chapter 00, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <vector>
 
-// The host computes, and a kernel is launched for show.
+// The host computes, and a kernel is launched that does nothing.
 namespace host_computes {
 // 1 2: NOT YET: n=256: right, but not by the rules: the host, reads
 __global__ void nothing(float* out, int n) {
@@ -20,7 +20,7 @@ cudaError_t apply(const float* in, float* out, int n) {
 }
 }  // namespace host_computes
 
-// By the rules, but no thread of the GPU has anything to do.
+// Allowed by the rules, but no thread of the GPU has any work.
 namespace host_copies {
 // 1 2: NOT YET: right, but its kernels do not read
 cudaError_t apply(const float* in, float* out, int n) {
@@ -93,7 +93,7 @@ cudaError_t apply(const float* in, float* out, int n) {
 }
 }  // namespace launches_in_a_loop
 
-// Right, for all of them write the same.
+// Right, because all blocks write the same values.
 namespace each_block_does_all {
 // 1 2: NOT YET: n=2^10: right, but not by the rules: double_all
 __global__ void double_all(const float* in, float* out, int n) {
@@ -106,7 +106,7 @@ cudaError_t apply(const float* in, float* out, int n) {
 }
 }  // namespace each_block_does_all
 
-// Dealt out like cards: neighbours in different blocks.
+// Neighbouring elements go to different blocks, so a warp's accesses are not coalesced.
 namespace dealt_out {
 // 1 2: NOT YET: right, but it moves 2
 __global__ void double_one(const float* in, float* out, int n) {

@@ -1,4 +1,4 @@
-// Answers to exercise 3 of chapter 00, and what the CPU backend must say of each.
+// Answers to exercise 3 of chapter 00, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@ cudaError_t chessboard(float* picture, int rows, int columns) {
 }
 }  // namespace host_paints
 
-// By the rules, but no thread of the GPU has anything to do.
+// Allowed by the rules, but no thread of the GPU has any work.
 namespace host_copies {
 // 3: NOT YET: right, but its kernels do not read
 cudaError_t chessboard(float* picture, int rows, int columns) {
@@ -96,7 +96,7 @@ cudaError_t chessboard(float* picture, int rows, int columns) {
 }
 }  // namespace one_thread_per_block
 
-// A grid of one block, which paints square after square.
+// A grid of one block, which paints one square after the other.
 namespace one_block {
 // 3: NOT YET: right, but one after the other
 __global__ void paint_all(float* picture, int rows, int columns) {

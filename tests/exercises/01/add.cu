@@ -1,10 +1,10 @@
-// Answers to the exercises of chapter 01, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 01, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <vector>
 
-// The host computes, and a kernel is launched for show.
+// The host computes, and a kernel is launched that does nothing.
 namespace host_computes {
 // 1 2 3 4 5 6: NOT YET: n=1: right, but not by the rules: the host, reads
 __global__ void nothing(float* c, std::int64_t n) {
@@ -21,7 +21,7 @@ cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaSt
 }
 }  // namespace host_computes
 
-// By the rules, but no thread of the GPU has anything to do.
+// Allowed by the rules, but no thread of the GPU has any work.
 namespace host_copies {
 // 1 2 3 4 5 6: NOT YET: right, but its kernels do not read
 cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaStream_t stream) {
@@ -181,7 +181,7 @@ cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaSt
 }
 }  // namespace two_neighbours
 
-// The second element is half an array further on.
+// The second element of a thread is half an array after the first.
 namespace two_halves {
 // 1 2 3: PASSED
 // 6: RIGHT;
@@ -247,7 +247,7 @@ cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaSt
 }
 }  // namespace first_round_only
 
-// Each block goes on where the next one began.
+// Each block continues where the next one began.
 namespace stride_of_a_block {
 // 4: NOT YET: n=257: right, but not by the rules: add_all
 __global__ void add_all(const float* a, const float* b, float* c, std::int64_t n) {
@@ -261,7 +261,7 @@ cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaSt
 }
 }  // namespace stride_of_a_block
 
-// Neighbouring blocks, not threads, take neighbouring elements.
+// Neighbouring elements go to neighbouring blocks, not to neighbouring threads.
 namespace dealt_out {
 // 4: NOT YET: right, but uncoalesced: 32 sectors per load request, 4 would do
 __global__ void add_dealt(const float* a, const float* b, float* c, std::int64_t n) {
@@ -276,7 +276,7 @@ cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaSt
 }
 }  // namespace dealt_out
 
-// Each block walks through a run of its own, a multiple of 256 elements.
+// Each block adds a range of its own, a multiple of 256 elements.
 namespace run_per_block {
 // 1 4: PASSED
 __global__ void add_run(const float* a, const float* b, float* c, std::int64_t run,
@@ -292,7 +292,7 @@ cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaSt
 }
 }  // namespace run_per_block
 
-// The same, with a run of any length: its ends lie inside sectors.
+// The same, with ranges of any length: their ends lie inside sectors.
 namespace ragged_runs {
 // 4: PASSED
 __global__ void add_run(const float* a, const float* b, float* c, std::int64_t n) {
@@ -367,7 +367,7 @@ cudaError_t add(const float* a, const float* b, float* c, std::int64_t n, cudaSt
 }
 }  // namespace stored_one_by_one
 
-// If n is no multiple of 4, each element by itself, and no vector at all.
+// If n is no multiple of 4, each thread adds one element and uses no vector.
 namespace vectors_for_some_n {
 // 5: NOT YET: right, but 2 load requests per 32 elements, 0.5 would do
 __global__ void add_one(const float* a, const float* b, float* c, std::int64_t n) {

@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 02, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 02, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace one_thread_per_block
 
-// All behind the barrier is left to one thread.
+// After the barrier one thread does all the work.
 namespace first_thread_adds {
 // 1 2 5: NOT YET: right, but one after the other
 __global__ void sum_blocks(const float* in, float* out, std::int64_t n) {
@@ -133,7 +133,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace one_large_block
 
-// The host launches a block, waits in the stream, launches the next.
+// The host launches one block after the other in the stream.
 namespace host_loop {
 // 1 2 5: NOT YET: right, but one after the other
 __global__ void add_block(const float* in, float* out, std::int64_t count) {
@@ -155,7 +155,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace host_loop
 
-// No tree, no shared memory: all threads of the grid in one queue.
+// No tree, no shared memory: the atomics of all threads of the grid are serialised.
 namespace atomic_per_element {
 // 5: NOT YET: right, but 1 atomics per 32 elements
 // 1 2: NOT YET: right, but
@@ -172,7 +172,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace atomic_per_element
 
-// The queue of the grid becomes a queue in each block: no tree.
+// The atomics of each block are serialised in shared memory: no tree.
 namespace atomics_in_shared {
 // 1 2 5: NOT YET: right, but shared memory takes
 __global__ void sum_blocks(const float* in, float* out, std::int64_t n) {
@@ -193,7 +193,8 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace atomics_in_shared
 
-// An eighth of the requests, but all 32 lanes of each still queue: an atomic for 8 elements.
+// An eighth of the requests, but all 32 lanes of each are still serialised: an atomic per 8
+// elements.
 namespace atomic_per_thread {
 // 5: NOT YET: right, but
 __global__ void sum_eight(const float* in, float* out, std::int64_t n) {
@@ -214,7 +215,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace atomic_per_thread
 
-// No atomics at all, as in version 06: the task says one launch.
+// No atomics at all, as in version 06: but the exercise asks for one launch.
 namespace two_launches {
 // 5: NOT YET: right, but
 __device__ float partial[64];
@@ -241,7 +242,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace two_launches
 
-// Few atomics, but each thread takes neighbours, so its warp reads from 32 places.
+// Few atomics, but each thread reads neighbours, so a warp reads from 32 places at once.
 namespace runs_of_threads {
 // 5: NOT YET: right, but uncoalesced
 __global__ void sum_runs(const float* in, float* out, std::int64_t n) {
@@ -285,7 +286,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace every_second_thread
 
-// Nothing is ever left out: all threads add in all steps.
+// No thread is idle: all of them add in all steps.
 namespace all_threads_add {
 // 2: NOT YET: right, but shared memory takes
 __global__ void sum_blocks(const float* in, float* out, std::int64_t n) {
@@ -311,7 +312,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace all_threads_add
 
-// The barriers stand at the top of the steps; the last one needs none behind it.
+// The barriers are at the top of the steps; no barrier follows the last step.
 namespace barrier_first {
 // 1 2: PASSED
 __global__ void sum_blocks(const float* in, float* out, std::int64_t n) {
@@ -382,7 +383,7 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace two_each
 
-// A grid that strides, a tree in shared memory down to a warp, then shuffles.
+// A grid-stride loop, a tree in shared memory down to a warp, then shuffles.
 namespace strided_grid {
 // 1 2 5: PASSED
 __global__ void sum_strided(const float* in, float* out, std::int64_t n) {

@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 02, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 02, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ cudaError_t maximum(void* workspace, std::size_t& workspace_bytes, const float* 
 }
 }  // namespace one_thread_compares
 
-// Padding avoided: of each block one thread looks at what there is.
+// Needs no padding: one thread of each block reads all the elements that its block has.
 namespace one_thread_per_block_compares {
 // 3: NOT YET: right, but
 __global__ void largest_of_blocks(const float* in, float* out, std::int64_t n) {
@@ -89,7 +89,7 @@ cudaError_t maximum(void* workspace, std::size_t& workspace_bytes, const float* 
 }
 }  // namespace one_lane_per_warp_compares
 
-// A launch for every 256 elements, each with a full block only where it is full.
+// One launch per 256 elements; the last block has as many threads as there are elements left.
 namespace host_loop_of_blocks {
 // 3: NOT YET: right, but one after the other
 __global__ void start(float* out) { *out = -INFINITY; }
@@ -117,7 +117,7 @@ cudaError_t maximum(void* workspace, std::size_t& workspace_bytes, const float* 
 }
 }  // namespace host_loop_of_blocks
 
-// Bits of floats compared as int: right for those without a sign.
+// Compares the bits of floats as int: right only for floats without a sign.
 namespace bits_as_int {
 // 3: NOT YET: wrong at n=
 __global__ void start(float* out) { *out = -INFINITY; }
@@ -136,7 +136,7 @@ cudaError_t maximum(void* workspace, std::size_t& workspace_bytes, const float* 
 }
 }  // namespace bits_as_int
 
-// The same with the sign minded, and an atomic for each element: all in one queue.
+// The same, right for both signs, and an atomic for each element: all of them are serialised.
 namespace atomic_per_element_on_bits {
 // 3: NOT YET: right, but
 __global__ void start(float* out) { *out = -INFINITY; }
@@ -160,7 +160,7 @@ cudaError_t maximum(void* workspace, std::size_t& workspace_bytes, const float* 
 }
 }  // namespace atomic_per_element_on_bits
 
-// No value stands for nothing: the tree leaves out what is beyond n.
+// Needs no padding value: the tree leaves out the elements beyond n.
 namespace guarded_tree {
 // 3: PASSED
 __global__ void largest_of_blocks(const float* in, float* out, std::int64_t n) {
@@ -191,7 +191,7 @@ cudaError_t maximum(void* workspace, std::size_t& workspace_bytes, const float* 
 }
 }  // namespace guarded_tree
 
-// A grid of 32 blocks that strides, shuffles, and one warp for the results of the blocks.
+// A grid-stride loop of 32 blocks, shuffles, and one warp for the results of the blocks.
 namespace shuffles_and_strides {
 // 3: PASSED
 __device__ float largest_of_warp(float x) {
@@ -222,7 +222,7 @@ cudaError_t maximum(void* workspace, std::size_t& workspace_bytes, const float* 
 }
 }  // namespace shuffles_and_strides
 
-// Atomics: bits of floats without sign compare as int does, those with a sign the other way round.
+// Atomics: bits of floats without sign compare as int does, those with a sign in reverse order.
 namespace atomics_on_bits {
 // 3: PASSED
 __global__ void start(float* out) { *out = -INFINITY; }
@@ -248,7 +248,7 @@ cudaError_t maximum(void* workspace, std::size_t& workspace_bytes, const float* 
 }
 }  // namespace atomics_on_bits
 
-// Threads beyond n repeat the last element, which changes no maximum either.
+// Threads beyond n repeat the last element, which does not change the maximum.
 namespace last_element_again {
 // 3: PASSED
 __global__ void largest_of_blocks(const float* in, float* out, std::int64_t n) {

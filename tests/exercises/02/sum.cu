@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 02, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 02, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace one_thread_sums
 
-// No warp_sum: lane 0 reads what its warp should, and one thread adds up the warps.
+// No warp_sum: lane 0 reads the elements of its warp, and one thread adds up the warps.
 namespace one_lane_per_warp_sums {
 // 4 6: NOT YET: right, but
 __global__ void sum_some(const float* in, float* partial, std::int64_t n) {
@@ -93,7 +93,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace one_block_sums
 
-// The host launches a tile's kernel, then the next tile's.
+// The host launches one kernel per tile.
 namespace host_loop_of_tiles {
 // 4 6: NOT YET: right, but one after the other
 __global__ void add_tile(const float* in, float* out, std::int64_t count) {
@@ -119,7 +119,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace host_loop_of_tiles
 
-// One barrier, as asked, and behind it one thread with 1024 values.
+// One barrier, as asked, but after it one thread adds up 1024 values.
 namespace first_thread_sums {
 // 4: NOT YET: right, but one after the other
 __global__ void sum_strided(const float* in, float* out, std::int64_t n) {
@@ -144,7 +144,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace first_thread_sums
 
-// The sums of the warps meet in one variable, which needs a zero before and a barrier more.
+// All warps add their sums to one variable, which needs a zero before and a second barrier.
 namespace two_barriers {
 // 4: NOT YET: right, but 2 barriers per block, 1 would do
 __global__ void sum_strided(const float* in, float* out, std::int64_t n) {
@@ -293,7 +293,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace columns_of_one_warp
 
-// Neighbours for each thread, so that a warp reads from 32 places at once.
+// Each thread reads neighbours, so that a warp reads from 32 places at once.
 namespace runs_of_eight {
 // 6: NOT YET: right, but uncoalesced
 __device__ unsigned finished;
@@ -330,7 +330,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace runs_of_eight
 
-// A block per warp of work; the last one, a single thread, walks through all partial sums.
+// A block per warp of work; a single thread of the last block adds up all partial sums.
 namespace last_thread_adds {
 // 6: NOT YET: right, but one after the other
 __device__ unsigned finished;
@@ -453,7 +453,7 @@ cudaError_t sum(void* workspace, std::size_t& workspace_bytes, const float* in, 
 }
 }  // namespace last_block_stores_zero
 
-// Single floats, four in flight; the counter beside the sums, and the memset stays.
+// Single floats, four in flight; the counter is next to the sums, and the memset stays.
 namespace counter_in_workspace {
 // 6: RIGHT;
 __device__ float block_sum(float x) {

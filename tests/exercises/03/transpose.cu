@@ -1,10 +1,10 @@
-// Answers to the exercises of chapter 03, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 03, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <vector>
 
-// By the rules, but no thread of the GPU has anything to do.
+// Allowed by the rules, but no thread of the GPU has any work.
 namespace host_copies {
 // 1 2 3 4 5 6: NOT YET: right, but its kernels do not read
 cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64_t cols,
@@ -68,7 +68,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace one_lane_per_warp
 
-// One block moves tile after tile, as well as can be.
+// One block moves one tile after the other, each in the best way.
 namespace one_block {
 // 1 2 3 4 5 6: NOT YET: right, but one after the other
 __global__ void transpose_all(const float* in, float* out, std::int64_t rows, std::int64_t cols) {
@@ -163,7 +163,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace coalesced_stores_only
 
-// Each thread takes out what it put in: the tile is of no use.
+// Each thread reads from the tile what it wrote there: the tile is useless.
 namespace tile_for_show {
 // 2 3: NOT YET: right, but it moves
 // 4 5 6: NOT YET: right, but uncoalesced: 32 sectors per store request, 4 would do
@@ -186,7 +186,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace tile_for_show
 
-// Turned round on its way into the tile: now the writes conflict.
+// Transposed when written into the tile: now the writes conflict.
 namespace conflicts_on_the_way_in {
 // 2 5: NOT YET: right, but bank conflicts: 32 wavefronts per write of shared memory, 1 would do
 // 4: PASSED
@@ -209,7 +209,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace conflicts_on_the_way_in
 
-// Version 05: what the hint of exercise 4 gives.
+// Version 05, which the hint of exercise 4 leads to.
 namespace tile_without_padding {
 // 1: PASSED
 // 2 5: NOT YET: right, but bank conflicts: 32 wavefronts per read of shared memory, 1 would do
@@ -256,7 +256,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace padded_tile
 
-// A thread outside leaves before the barrier, and with it an element that it should have stored.
+// A thread outside the matrix exits before the barrier, but should have stored an element after it.
 namespace leaves_early {
 // 3 4 5 6: NOT YET: wrong at rows=33 cols=32
 __global__ void transpose_tile(const float* in, float* out, std::int64_t rows, std::int64_t cols) {
@@ -278,7 +278,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace leaves_early
 
-// The barrier stands inside the guard.
+// The barrier is inside the guard.
 namespace guarded_barrier {
 // 3 4 5 6: NOT YET: rows=33 cols=32: right, but not by the rules: transpose_tile
 __global__ void transpose_tile(const float* in, float* out, std::int64_t rows, std::int64_t cols) {
@@ -351,7 +351,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace tiles_for_some_sizes
 
-// Rows of the tile turned round by their number, and four elements per thread.
+// Rows of the tile rotated by their number, and four elements per thread.
 namespace rotated {
 // 1 2 3 4 5: PASSED
 // 6: RIGHT;
@@ -378,7 +378,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace rotated
 
-// The bits of the column flipped on the way in, where lanes run down a column of the tile.
+// The bits of the column are flipped in the writes, where lanes run down a column of the tile.
 namespace flipped {
 // 2 3 4 5: PASSED
 // 6: RIGHT;
@@ -452,7 +452,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace small_tile
 
-// A warp has a tile to itself, and 32 loads in flight; a barrier of the warp will do.
+// Each warp has its own tile, and 32 loads in flight; a __syncwarp() is enough.
 namespace one_warp_per_tile {
 // 2 3 4 5: PASSED
 // 6: RIGHT;

@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 04, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 04, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -405,7 +405,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 }
 }  // namespace two_rows_per_thread
 
-// The host zeroes C where beta is 0; the kernel may read it then.
+// The host zeroes C if beta is 0, so the kernel may read it.
 namespace zeroed_first {
 // 2: PASSED
 __global__ void add_product(const float* a, const float* b, float* c, std::int64_t m,
@@ -523,7 +523,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 }
 }  // namespace tile_of_16
 
-// One barrier per turn is enough: nobody writes where others still read.
+// One barrier per iteration is enough: no warp writes a buffer that another one still reads.
 namespace two_buffers {
 // 3: PASSED
 __global__ void multiply_tile(const float* a, const float* b, float* c, std::int64_t m,
@@ -557,7 +557,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 }
 }  // namespace two_buffers
 
-// Nothing is filled up; the walk ends where the matrices do.
+// The tile is not padded; the loop ends with the matrices.
 namespace counts_to_the_end {
 // 3: PASSED
 __global__ void multiply_tile(const float* a, const float* b, float* c, std::int64_t m,
@@ -1431,7 +1431,7 @@ cudaError_t multiply(const float* a, const float* b, float* c, std::int64_t m, s
 }
 }  // namespace vector_launches
 
-// What the hints 1 to 3 say: reads of 16 bytes, loads and stores of 4.
+// As hints 1 to 3 say: reads of 16 bytes, loads and stores of 4.
 namespace stores_one_by_one {
 // 6: PASSED
 constexpr int tile_m = 128, tile_n = 128, tile_k = 8;

@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 05, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 05, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -22,7 +22,7 @@ cudaError_t exclusive(void* workspace, std::size_t& workspace_bytes, const float
 }
 }  // namespace one_thread
 
-// Nothing conflicts, for only one block works.
+// No bank conflicts, but only one block works.
 namespace one_block {
 // 4: NOT YET: right, but one after the other
 __global__ void scan_all(const float* in, float* out, std::int64_t n) {

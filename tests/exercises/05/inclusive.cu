@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 05, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 05, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -20,7 +20,7 @@ cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float
 }
 }  // namespace one_thread
 
-// Each tile alone, then what comes before is added: the array is read and written twice.
+// Each tile alone, then the sum before it is added: the array is read and written twice.
 namespace tiles_then_added {
 // 5: NOT YET: right, but it moves
 __device__ float warp_scan(float x) {
@@ -64,7 +64,7 @@ cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float
 }
 }  // namespace tiles_then_added
 
-// Version 09's way: a tile waits for the sum of all before it, mark and sum in one word.
+// As version 09: a tile waits for the sum of all tiles before it, mark and sum in one word.
 namespace waits_for_the_one_before {
 // 5: PASSED
 using Word = std::uint64_t;
@@ -118,7 +118,7 @@ cudaError_t inclusive(void* workspace, std::size_t& workspace_bytes, const float
 }
 }  // namespace waits_for_the_one_before
 
-// A launch adds up the tiles, one scans the sums, one the tiles: nobody waits.
+// One launch adds up the tiles, one scans the sums, one scans the tiles: no block waits.
 namespace three_launches {
 // 5: PASSED
 __device__ float warp_scan(float x) {

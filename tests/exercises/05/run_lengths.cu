@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 05, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 05, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -32,7 +32,7 @@ cudaError_t run_lengths(void* workspace, std::size_t& workspace_bytes, const uns
 }
 }  // namespace one_thread
 
-// A vote and its population count say where each run goes; but one block does it all.
+// A vote and its population count give the place of each run; but one block does all the work.
 namespace one_block {
 // 6: NOT YET: right, but one after the other
 __global__ void count_all(const unsigned* in, unsigned* keys, unsigned* starts, unsigned* lengths,
@@ -113,7 +113,7 @@ cudaError_t run_lengths(void* workspace, std::size_t& workspace_bytes, const uns
 }
 }  // namespace places_by_atomics
 
-// The thread at the beginning of a run walks to its end: with one long run, one thread works.
+// The thread at the beginning of a run reads to its end: with one long run, one thread works.
 namespace walks_to_the_end {
 // 6: NOT YET: right, but
 __global__ void mark(const unsigned* in, unsigned* flags, std::int64_t n) {
@@ -149,7 +149,7 @@ cudaError_t run_lengths(void* workspace, std::size_t& workspace_bytes, const uns
 }
 }  // namespace walks_to_the_end
 
-// Every element counts itself in its run: with one long run, all at one address.
+// Every element adds 1 to the length of its run: with one long run, all at one address.
 namespace lengths_by_atomics {
 // 6: NOT YET: right, but
 __global__ void mark(const unsigned* in, unsigned* flags, std::int64_t n) {
@@ -189,7 +189,7 @@ cudaError_t run_lengths(void* workspace, std::size_t& workspace_bytes, const uns
 }
 }  // namespace lengths_by_atomics
 
-// Lane 0 of each warp does what 32 lanes should.
+// Lane 0 of each warp does the work of 32 lanes.
 namespace one_lane_per_warp {
 // 6: NOT YET: right, but
 __global__ void mark(const unsigned* in, unsigned* flags, std::int64_t n) {
@@ -235,7 +235,7 @@ cudaError_t run_lengths(void* workspace, std::size_t& workspace_bytes, const uns
 }
 }  // namespace one_lane_per_warp
 
-// The starts lie in lengths, and become lengths there: the neighbour may have changed already.
+// The starts are in `lengths` and become lengths in place: a neighbour may already have changed.
 namespace starts_in_lengths {
 // 6: NOT YET: n=2 distinct=4: right, but not by the rules: subtract, global memory
 __global__ void mark(const unsigned* in, unsigned* flags, std::int64_t n) {
@@ -312,7 +312,7 @@ cudaError_t run_lengths(void* workspace, std::size_t& workspace_bytes, const uns
 }
 }  // namespace ends
 
-// Nobody reads the flags again: an element and its neighbour say the same. Threads take strides.
+// The flags are not read again: an element and its neighbour give the same. Grid-stride loops.
 namespace grid_strides {
 // 6: PASSED
 __device__ bool begins(const unsigned* in, std::int64_t i) { return i == 0 || in[i] != in[i - 1]; }

@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 05, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 05, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -32,7 +32,7 @@ cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace one_thread_sums_before
 
-// In shared memory, and 1023 threads look on.
+// In shared memory, while 1023 threads are idle.
 namespace one_thread_in_shared_memory {
 // 2 3: NOT YET: right, but one after the other
 __global__ void scan_all(const unsigned* in, unsigned* out, int n) {
@@ -51,7 +51,7 @@ cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace one_thread_in_shared_memory
 
-// Lane 0 of each warp adds up 32 elements, then what the warps before have.
+// Lane 0 of each warp adds up 32 elements, then adds the sums of the warps before it.
 namespace one_lane_per_warp {
 // 2: NOT YET: right, but one after the other
 // 3: NOT YET: right, but it moves
@@ -151,7 +151,7 @@ cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace host_computes
 
-// One launch for each step, and global memory between them.
+// One launch for each step, which passes its results on in global memory.
 namespace host_doubles {
 // 2 3: NOT YET: right, but it moves
 __global__ void copy(const unsigned* in, unsigned* out, int n) {
@@ -173,7 +173,7 @@ cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace host_doubles
 
-// The scan of a warp reads its part of the input again and again.
+// Each lane of a warp reads its segment of the input again.
 namespace each_adds_its_warp {
 // 2 3: NOT YET: right, but it moves
 __global__ void add_parts(const unsigned* in, unsigned* out, int n) {
@@ -275,7 +275,8 @@ cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace barrier_between
 
-// From the right, so that a thread has read s[i - step] before it writes there; others have not.
+// From the right, so that a thread has read s[i - step] before it writes there; other threads have
+// not.
 namespace from_the_right {
 // 3: NOT YET: n=2: right, but not by the rules: scan_block, shared memory
 __global__ void scan_block(const unsigned* in, unsigned* out, int n) {
@@ -296,7 +297,7 @@ cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace from_the_right
 
-// No race, but nobody knows whether the sum of before the step is read, or that of after it.
+// No race, but a thread may read a sum from before the step or from after it.
 namespace atomics_for_barriers {
 // 3: NOT YET: wrong at n=
 __global__ void scan_block(const unsigned* in, unsigned* out, int n) {
@@ -468,7 +469,7 @@ cudaError_t scan(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace four_registers
 
-// Each thread four neighbours, and the doubling steps over the threads' sums only.
+// Four neighbours per thread, and the doubling steps only over the threads' sums.
 namespace four_neighbours {
 // 3: PASSED
 __global__ void scan_block(const unsigned* in, unsigned* out, int n) {

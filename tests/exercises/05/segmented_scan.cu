@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 05, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 05, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -66,7 +66,7 @@ cudaError_t segmented_scan(void* workspace, std::size_t& workspace_bytes, const 
 }
 }  // namespace one_block
 
-// A launch for each tile hands on the sum of the open segment.
+// One launch per tile, which passes on the sum of the open segment.
 namespace host_loop {
 // 7: NOT YET: right, but one after the other
 __device__ unsigned warp_scan(unsigned x, unsigned begins) {
@@ -107,7 +107,7 @@ cudaError_t segmented_scan(void* workspace, std::size_t& workspace_bytes, const 
 }
 }  // namespace host_loop
 
-// Larger tiles than the starter's, and votes: but all is still read twice.
+// Larger tiles than the starter's, and votes: but everything is still read twice.
 namespace reads_twice {
 // 7: NOT YET: right, but one after the other
 struct Part {
@@ -127,7 +127,7 @@ __device__ Part warp_scan(Part x) {
 __device__ Part last_of(Part x) {
   return {__shfl_sync(0xffffffffu, x.begins, 31), __shfl_sync(0xffffffffu, x.sum, 31)};
 }
-/// A warp for each tile of 4096 elements; without out only the tile's part is made.
+/// One warp per tile of 4096 elements; without `out` it only computes the tile's Part.
 __global__ void scan_tiles(const unsigned* in, Part* parts, unsigned* out, std::int64_t n) {
   Part carry = out != nullptr && blockIdx.x > 0 ? parts[blockIdx.x - 1] : Part{0, 0};
   for (int r = 0; r < 128; ++r) {
@@ -267,7 +267,7 @@ cudaError_t segmented_scan(void* workspace, std::size_t& workspace_bytes, const 
 }
 }  // namespace waits_for_the_one_before
 
-// Looks back tile by tile, and a thread has four neighbours, in a vector.
+// Looks back tile by tile, and a thread reads four neighbours as a vector.
 namespace vectors_and_pairs {
 // 7: PASSED
 enum Mark : std::uint64_t { nothing, of_tile, of_all };

@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 06, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 06, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -173,7 +173,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace half_loads
 
-// A body is still read by four instructions, now from shared memory.
+// A body is still read by four instructions, but from shared memory.
 namespace floats_in_a_tile {
 // 2: NOT YET: right, but
 __device__ void pull(float4 me, float4 other, float softening2, float4& sum) {
@@ -407,7 +407,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace tile_of_128
 
-// What hint 1 says: more blocks, of one warp.
+// As hint 1 says: more blocks, of one warp.
 namespace small_blocks {
 // 6: NOT YET: right, but one after the other
 __device__ void pull(float4 me, float4 other, float softening2, float4& sum) {
@@ -514,7 +514,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace one_block_of_tiles
 
-// One barrier per tile is enough: the next is another one.
+// One barrier per tile is enough, because the next tile has another buffer.
 namespace two_buffers {
 // 3: PASSED
 __device__ void pull(float4 me, float4 other, float softening2, float4& sum) {
@@ -621,7 +621,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace potentials_of_128
 
-// The walk leaves the body out: before it, and behind it.
+// The loop is split so that it leaves the body out: before it, and after it.
 namespace tile_without_me {
 // 4: PASSED
 __device__ void pull(float4 me, float4 other, float softening2, float4& sum) {
@@ -660,7 +660,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace tile_without_me
 
-// What a body adds to its own potential is taken away in the end.
+// The contribution of a body to its own potential is subtracted at the end.
 namespace own_share_afterwards {
 // 4: PASSED
 __device__ void pull(float4 me, float4 other, float softening2, bool itself, float4& sum) {
@@ -733,7 +733,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace potentials_after_one_thread
 
-// Another body in the same place is another body.
+// A body is left out by its distance: another body in the same place is lost.
 namespace not_at_a_distance {
 // 4: NOT YET: wrong at n=
 __device__ void pull(float4 me, float4 other, float softening2, bool itself, float4& sum) {
@@ -773,7 +773,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace not_at_a_distance
 
-// Who has nothing to copy leaves, and misses the rest.
+// A thread with nothing to copy exits, and misses the barriers.
 namespace barriers_in_a_branch {
 // 4: NOT YET: wrong at n=257:
 __device__ void pull(float4 me, float4 other, float softening2, bool itself, float4& sum) {
@@ -942,7 +942,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace potentials_of_two
 
-// A thread has two bodies, but reads the tile for each of them.
+// A thread has two bodies, but reads the tile once for each of them.
 namespace two_one_after_the_other {
 // 5: NOT YET: right, but 256 reads of shared memory per 32 elements, 128 would do
 __device__ void pull(float4 me, float4 other, float softening2, float4& sum) {
@@ -982,7 +982,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace two_one_after_the_other
 
-// What the text says: two bodies per thread, a full tile.
+// As the exercise says: two bodies per thread, a full tile.
 namespace two_each {
 // 5: PASSED
 __device__ void pull(float4 me, float4 other, float softening2, float4& sum) {
@@ -1382,7 +1382,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace warps_without_a_tile
 
-// The lanes of a warp share out the bodies j, and add up by shuffles.
+// The lanes of a warp share the bodies j, and add up by shuffles.
 namespace body_per_warp {
 // 6: RIGHT;
 __device__ void pull(float4 me, float4 other, float softening2, float4& sum) {
@@ -1422,7 +1422,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace body_per_warp
 
-// Blocks share out the bodies j; a second kernel adds their sums, in order.
+// Blocks share the bodies j; a second kernel adds their sums, in order.
 namespace parts_in_the_grid {
 // 6: RIGHT;
 __device__ void pull(float4 me, float4 other, float softening2, float4& sum) {
@@ -1472,7 +1472,7 @@ cudaError_t accelerate(const float4* bodies, float4* acceleration, std::int64_t 
 }
 }  // namespace parts_in_the_grid
 
-// Blocks share out the bodies j, and add in any order: other bits in every run.
+// Blocks share the bodies j, and add in any order: other bits in every run.
 namespace parts_by_atomics {
 // 6: NOT YET: right, but
 __device__ void pull(float4 me, float4 other, float softening2, float4& sum) {

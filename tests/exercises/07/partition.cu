@@ -1,4 +1,4 @@
-// Answers to exercises 3, 5 and 6 of chapter 07, and what the CPU backend must say of each.
+// Answers to exercises 3, 5 and 6 of chapter 07, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -111,7 +111,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 }
 }  // namespace block_counts_by_atomics
 
-// A thread reads eight keys that lie side by side, and writes them one by one.
+// A thread reads eight contiguous keys, and writes them one by one.
 namespace eight_neighbours_each {
 // 3 5: NOT YET: right, but it moves
 __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
@@ -147,7 +147,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 }
 }  // namespace eight_neighbours_each
 
-// One block: the warps' counts of every second tile lie elsewhere, so one barrier a tile is enough.
+// One block: two alternating buffers for the warps' counts, so one barrier per tile is enough.
 namespace two_buffers {
 // 3: PASSED
 // 5: NOT YET: right, but one after the other
@@ -157,7 +157,7 @@ __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n,
   int left = 0;
   for (int start = 0, buffer = 0; start < n; start += 1024, buffer ^= 1) {
     const int i = start + t;
-    const unsigned key = i < n ? in[i] : 0xffffffffu;  // which goes right
+    const unsigned key = i < n ? in[i] : 0xffffffffu;  // a key that goes right
     const unsigned votes = __ballot_sync(0xffffffffu, key < pivot);
     if (lane == 0) lefts[buffer][warp] = __popc(votes);
     __syncthreads();
@@ -274,7 +274,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 }
 }  // namespace warp_reserves
 
-// The tile is put in order in shared memory first; one atomic operation reserves at both ends.
+// The tile is first partitioned in shared memory; one atomic operation reserves at both ends.
 namespace ordered_tile {
 // 3 5: PASSED
 __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
@@ -318,7 +318,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 }
 }  // namespace ordered_tile
 
-// One block parts all, and counts equal keys by what is left.
+// One block partitions all keys, and gets the number of equal keys as the rest.
 namespace one_block {
 // 6: NOT YET: right, but one after the other
 __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
@@ -375,7 +375,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 }
 }  // namespace place_for_each
 
-// A warp reserves for 512 keys; the middle is filled by as many blocks.
+// A warp reserves places for 512 keys; the middle is filled by as many blocks.
 namespace warp_parts_three_ways {
 // 6: PASSED
 __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
@@ -418,7 +418,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 }
 }  // namespace warp_parts_three_ways
 
-// All places get the pivot first, and two thirds of them are written again.
+// All places get the pivot first, and two thirds of them are overwritten.
 namespace fills_all_places {
 // 6: NOT YET: right, but it moves
 __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {
@@ -537,7 +537,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 }
 }  // namespace lane_parts_three_ways
 
-// Smaller keys by one kernel, larger ones by another one, which reads all keys again.
+// Smaller keys by one kernel, larger ones by another, which reads all keys again.
 namespace one_side_per_kernel {
 // 6: NOT YET: right, but it moves
 __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot,
@@ -616,7 +616,7 @@ cudaError_t partition(const unsigned* in, unsigned* out, unsigned* counts, std::
 }
 }  // namespace one_key_three_ways
 
-// Both sides of a tile are gathered in shared memory, and leave it in whole sectors.
+// Both sides of a tile are gathered in shared memory and stored in whole sectors.
 namespace gathered_sides {
 // 6: PASSED
 __global__ void part(const unsigned* in, unsigned* out, unsigned* counts, int n, unsigned pivot) {

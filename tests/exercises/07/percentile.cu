@@ -1,4 +1,4 @@
-// Answers to exercise 7 of chapter 07, and what the CPU backend must say of each.
+// Answers to exercise 7 of chapter 07, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -65,7 +65,7 @@ cudaError_t percentile(void* workspace, std::size_t& workspace_bytes, const unsi
 }
 }  // namespace one_block
 
-// Many blocks count, but it takes a pass for each bit.
+// Many blocks count, but each bit needs a pass.
 namespace bit_by_bit {
 // 7: NOT YET: right, but it moves 1
 struct Search {
@@ -99,7 +99,7 @@ cudaError_t percentile(void* workspace, std::size_t& workspace_bytes, const unsi
 }
 }  // namespace bit_by_bit
 
-// Each key is counted in global memory, and one thread looks for the bucket.
+// Each key is counted in global memory, and one thread searches for the bucket.
 namespace no_shared_memory {
 // 7: NOT YET: right, but
 struct Search {
@@ -232,7 +232,7 @@ cudaError_t percentile(void* workspace, std::size_t& workspace_bytes, const unsi
 }
 }  // namespace four_passes
 
-// Three passes over four keys at once; every block finds the bucket of the pass before by itself.
+// Three passes over four keys at once; every block finds the previous pass's bucket by itself.
 namespace each_block_chooses {
 // 7: PASSED
 struct Search {
@@ -304,7 +304,7 @@ cudaError_t percentile(void* workspace, std::size_t& workspace_bytes, const unsi
 }
 }  // namespace each_block_chooses
 
-// The keys of the first pass's bucket are copied, and the other passes read only those.
+// The keys of the first pass's bucket are copied, and the other passes read only these.
 namespace bucket_is_copied {
 // 7: PASSED
 struct Search {

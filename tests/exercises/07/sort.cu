@@ -1,4 +1,4 @@
-// Answers to exercises 2 and 4 of chapter 07, and what the CPU backend must say of each.
+// Answers to exercises 2 and 4 of chapter 07, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace single_thread
 
-// A network in shared memory, and its eight warps have one lane each at work.
+// A network in shared memory, but each of its eight warps has only one active lane.
 namespace one_lane_per_warp {
 // 2: NOT YET: right, but one after the other
 __global__ void sort_block(const unsigned* in, unsigned* out, int n) {
@@ -117,7 +117,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace kernel_per_step
 
-// No network: each key counts those before it.
+// No network: each key counts the keys before it.
 namespace counts_smaller_ones {
 // 2: NOT YET: right, but shared memory takes
 __global__ void place(const unsigned* in, unsigned* out, int n) {
@@ -137,7 +137,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace counts_smaller_ones
 
-// A network of n steps: only neighbours meet.
+// A network of n steps that compares only neighbours.
 namespace neighbours_meet {
 // 2: NOT YET: right, but one after the other
 __global__ void sort_block(const unsigned* in, unsigned* out, int n) {
@@ -161,7 +161,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace neighbours_meet
 
-// Every second run in descending order, so no step is mirrored; a thread for each pair.
+// Every second run in descending order, so no step is mirrored; one thread per pair.
 namespace two_directions {
 // 2: PASSED
 __global__ void sort_block(const unsigned* in, unsigned* out, int n) {
@@ -214,7 +214,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace odd_even_merge
 
-// Two keys in the registers of each thread; keys up to 32 apart meet within a warp.
+// Two keys in the registers of each thread; keys up to 32 apart are exchanged within a warp.
 namespace keys_in_registers {
 // 2: PASSED
 __device__ void meet(unsigned* mine, unsigned other, int i, int run, int step) {
@@ -251,7 +251,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace keys_in_registers
 
-// A quicksort of one thread that launches nothing: the larger sides wait in a stack.
+// A quicksort by one thread without launches: the larger sides wait on a stack.
 namespace no_launches {
 // 4: NOT YET: right, but no kernel launches another
 __global__ void sort_all(unsigned* s, int n) {
@@ -283,7 +283,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace no_launches
 
-// Both sides are launched, down to a depth of log2(n); what is left there is a heap's.
+// Both sides are launched, down to a depth of log2(n); deeper segments are sorted by a heap.
 namespace depth_limited {
 // 4: PASSED
 __device__ void sift(unsigned* s, int i, int n) {
@@ -379,7 +379,7 @@ cudaError_t sort(const unsigned* in, unsigned* out, std::int64_t n, cudaStream_t
 }
 }  // namespace ends_move
 
-// Keys that equal the pivot stay; the smaller one of the other sides is launched from 48 keys on.
+// Keys that equal the pivot stay; the smaller of the other sides is launched from 48 keys on.
 namespace equal_keys_stay {
 // 4: PASSED
 __global__ void sort_segment(unsigned* s, int n) {

@@ -1,4 +1,4 @@
-// Answers to exercise 1 of chapter 07, a sort of floats, and what the CPU backend must say of each.
+// Answers to exercise 1 of chapter 07 (floats), and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ cudaError_t sort(const float* in, float* out, std::int64_t n, cudaStream_t strea
 }
 }  // namespace single_thread
 
-// The block has 1024 threads, and one of 32 works.
+// The block has 1024 threads, of which one in 32 works.
 namespace one_lane_per_warp {
 // 1: NOT YET: right, but one after the other
 __device__ unsigned rank_of(float key) {
@@ -128,7 +128,7 @@ cudaError_t sort(const float* in, float* out, std::int64_t n, cudaStream_t strea
 }
 }  // namespace host_sorts
 
-// `<` of floats: -0.0 and 0.0 stay as they came.
+// `<` of floats: -0.0 and 0.0 stay in their input order.
 namespace compares_floats {
 // 1: NOT YET: wrong at n=
 __global__ void place(const float* in, float* out, int n) {
@@ -145,7 +145,7 @@ cudaError_t sort(const float* in, float* out, std::int64_t n, cudaStream_t strea
 }
 }  // namespace compares_floats
 
-// The bits as signed integers: negative floats come first, but the wrong way round.
+// The bits as signed integers: negative floats come first, but in reverse order.
 namespace compares_ints {
 // 1: NOT YET: wrong at n=
 __global__ void place(const float* in, float* out, int n) {
@@ -189,7 +189,7 @@ cudaError_t sort(const float* in, float* out, std::int64_t n, cudaStream_t strea
 }
 }  // namespace signed_order
 
-// The integers are sorted by a network in shared memory, and made floats again.
+// The integers are sorted by a network in shared memory and converted back to floats.
 namespace network_of_integers {
 // 1: PASSED
 __global__ void sort_block(const float* in, float* out, int n) {

@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 08, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 08, and the verdicts that the CPU backend must give.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda_awbarrier_primitives.h>
@@ -49,7 +49,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace one_lane_per_warp
 
-// One block of 256 threads copies, waits and computes tile after tile.
+// One block of 256 threads copies, waits and computes, one tile after the other.
 namespace one_block {
 // 1 3 4: NOT YET: right, but one after the other
 // 5 6: NOT YET: right, but
@@ -79,7 +79,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace one_block
 
-// The largest block there is does it all: 131 of 132 SMs have nothing to do.
+// The largest possible block does all the work: 131 of 132 SMs are idle.
 namespace one_large_block {
 // 1 3 4 5 6: NOT YET: right, but one after the other
 constexpr int threads = 1024;
@@ -155,7 +155,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace no_shared_memory
 
-// Version 01: through registers. Nothing to wait for, and nothing asynchronous.
+// Version 01: through registers. No wait, but no asynchronous copy either.
 namespace through_registers {
 // 1 3 4: NOT YET: right, but
 // 5 6: NOT YET: right, but asynchronous copies read
@@ -180,7 +180,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace through_registers
 
-// The memory barrier that never opened is gone: the block meets at its own.
+// Without the mbarrier whose phase never ended: the block synchronizes with __syncthreads().
 namespace no_memory_barrier {
 // 2: NOT YET: right, but
 __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
@@ -204,7 +204,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace no_memory_barrier
 
-// Neither shared memory nor barriers nor copies: lanes ask their neighbours.
+// Neither shared memory nor barriers nor copies: lanes exchange values by shuffles.
 namespace shuffles_only {
 // 1 3 4: NOT YET: right, but
 __device__ float4 of_lane(float4 v, int lane) {
@@ -229,7 +229,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace shuffles_only
 
-// A wide tile, but the two groups of a thread are neighbours: each request takes every other one.
+// A wide tile, but a thread has two neighbouring groups: each request reads every other group.
 namespace every_other_group {
 // 6: NOT YET: right, but it moves
 constexpr int groups = 512;
@@ -297,7 +297,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace group_copies
 
-// A small block per small tile: no loop, nothing to fill again, many blocks at a time.
+// A small block per small tile: no loop, no buffer to refill, many blocks at a time.
 namespace block_per_tile {
 // 1 3 4: PASSED
 constexpr int threads = 128;
@@ -326,7 +326,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace block_per_tile
 
-// Two buffers, one tile on its way, one barrier: behind it all have read the other buffer.
+// Two buffers, one tile in flight, one barrier: after it all warps have read the other buffer.
 namespace one_ahead {
 // 1 3 4 5: PASSED
 __device__ void begin(float4* s, const float* in, std::int64_t tile, std::int64_t n) {
@@ -361,7 +361,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace one_ahead
 
-// Four buffers, three tiles on their way; each block has its tiles side by side.
+// Four buffers, three tiles in flight; each block has contiguous tiles.
 namespace three_ahead {
 // 3 4 5: PASSED
 __global__ void filter_tiles(const float* in, float* out, std::int64_t n, std::int64_t each) {
@@ -400,7 +400,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace three_ahead
 
-// The pipeline of the C++ library, of each thread its own: three buffers, two tiles on their way.
+// The pipeline of the C++ library, one per thread: three buffers, two tiles in flight.
 namespace library_pipeline {
 // 3 4 5: PASSED
 using Pipeline = cuda::pipeline<cuda::thread_scope_thread>;
@@ -443,7 +443,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace library_pipeline
 
-// Every thread arrives, and each remembers by a token which phase it arrived in.
+// Every thread arrives, and keeps the phase of its arrival as a token.
 namespace all_arrive {
 // 2: PASSED
 __global__ void filter_tiles(const float* in, float* out, std::int64_t n) {
@@ -628,7 +628,7 @@ cudaError_t apply(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace wide_and_one_barrier
 
-// Three groups per thread, one tile on its way behind a single barrier.
+// Three groups per thread, one tile in flight, a single barrier.
 namespace three_groups {
 // 6: PASSED
 constexpr int groups = 3 * filter::block_size;

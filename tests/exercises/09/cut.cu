@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 09, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 09, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "tensor_map.hpp"
 
-// Nothing is described: a thread per element asks itself whether the matrix has it.
+// No tensor map: the thread of each element tests whether it lies in the matrix.
 namespace no_bulk_copy {
 // 4: NOT YET: right, but
 __global__ void copy_each(const float* in, float* out, std::int64_t rows, std::int64_t cols,
@@ -56,7 +56,7 @@ cudaError_t cut(const float* in, float* out, std::int64_t rows, std::int64_t col
 }
 }  // namespace one_thread
 
-// All is described, and one thread of one block orders box after box.
+// All boxes by tensor maps, but one thread of one block issues one copy after the other.
 namespace one_block {
 // 4: NOT YET: right, but
 namespace ptx = cuda::ptx;
@@ -102,7 +102,7 @@ cudaError_t cut(const float* in, float* out, std::int64_t rows, std::int64_t col
 }
 }  // namespace one_block
 
-// All is described, and the host launches a block for each box.
+// All boxes by tensor maps, but the host launches one block per box.
 namespace host_loop {
 // 4: NOT YET: right, but
 namespace ptx = cuda::ptx;
@@ -146,7 +146,7 @@ cudaError_t cut(const float* in, float* out, std::int64_t rows, std::int64_t col
 }
 }  // namespace host_loop
 
-// Square boxes, a grid of two axes, and a warp of which one thread orders.
+// Square boxes, a grid of two axes, and a warp with one thread that issues the copies.
 namespace square_boxes {
 // 4: PASSED
 namespace ptx = cuda::ptx;
@@ -188,7 +188,7 @@ cudaError_t cut(const float* in, float* out, std::int64_t rows, std::int64_t col
 }
 }  // namespace square_boxes
 
-// The TMA brings and fills; threads store, and need no second map.
+// The TMA loads and fills; threads store, so no second map is needed.
 namespace threads_store {
 // 4: PASSED
 namespace ptx = cuda::ptx;
@@ -232,7 +232,7 @@ cudaError_t cut(const float* in, float* out, std::int64_t rows, std::int64_t col
 }
 }  // namespace threads_store
 
-// A block takes a row of boxes, two on their way at a time, with two barriers.
+// A block takes a row of boxes, two in flight at a time, with two barriers.
 namespace rows_of_boxes {
 // 4: PASSED
 namespace ptx = cuda::ptx;

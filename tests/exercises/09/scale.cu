@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 09, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 09, and the verdicts that the CPU backend must give.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -17,7 +17,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace one_thread
 
-// The tile arrives by the TMA, and the thread that ordered it does all the rest.
+// The TMA delivers the tile, and the thread that issued its copy does all the rest.
 namespace one_thread_per_block {
 // 1 3: NOT YET: right, but one after the other
 namespace ptx = cuda::ptx;
@@ -63,7 +63,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace one_lane_per_warp
 
-// All that the exercise is about is gone: a thread per float, as in chapter 01.
+// Without anything that the exercise is about: a thread per float, as in chapter 01.
 namespace no_bulk_copy {
 // 1 3: NOT YET: right, but
 __global__ void double_each(const float* in, float* out, std::int64_t n) {
@@ -78,7 +78,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace no_bulk_copy
 
-// Shared memory, but the threads bring the tile, and the barrier waits for nothing.
+// Shared memory, but the threads copy the tile, and the wait at the barrier is for no bytes.
 namespace threads_copy {
 // 1: NOT YET: right, but
 namespace ptx = cuda::ptx;
@@ -140,7 +140,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace host_loop
 
-// One block of 128 threads takes tile after tile.
+// One block of 128 threads takes one tile after the other.
 namespace one_block {
 // 1 3: NOT YET: right, but one after the other
 namespace ptx = cuda::ptx;
@@ -175,7 +175,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace one_block
 
-// One block, the largest there is, with vectors: 131 of 132 SMs have nothing to do.
+// One block of the largest possible size, with vectors: 131 of 132 SMs are idle.
 namespace one_large_block {
 // 1 3: NOT YET: right, but one after the other
 namespace ptx = cuda::ptx;
@@ -212,7 +212,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace one_large_block
 
-// Larger tiles, two orders each, bytes expected before they are ordered, a token to wait for.
+// Larger tiles, two bulk copies each; expects the bytes before it issues them, waits by a token.
 namespace two_orders {
 // 1: PASSED
 namespace ptx = cuda::ptx;
@@ -250,7 +250,8 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace two_orders
 
-// Results leave by an order, too, as in version 02; a short tile comes by the TMA as far as it can.
+// Results leave by bulk copies as well, as in version 02; the TMA loads as much of a short tile as
+// it can.
 namespace both_ways {
 // 1: PASSED
 namespace ptx = cuda::ptx;
@@ -291,7 +292,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace both_ways
 
-// Two places, one tile ahead; the whole block computes, and its barrier says that a place is empty.
+// Two stages, one tile ahead; the whole block computes, and its barrier frees a stage.
 namespace two_places {
 // 1 3: PASSED
 namespace ptx = cuda::ptx;
@@ -339,7 +340,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace two_places
 
-// The places begin as given back: consumers arrive once before the first tile, all of them.
+// The stages are released at the start: all consumers arrive once before the first tile.
 namespace given_back_first {
 // 3: PASSED
 namespace ptx = cuda::ptx;
@@ -396,7 +397,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t n, cudaStream_t stre
 }
 }  // namespace given_back_first
 
-// Eight places of 2 KiB; the last warp produces, and a block has its tiles side by side.
+// Eight stages of 2 KiB; the last warp produces, and a block has contiguous tiles.
 namespace eight_places {
 // 3: PASSED
 namespace ptx = cuda::ptx;

@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 09, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 09, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -51,7 +51,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t rows, std::int64_t c
 }
 }  // namespace no_bulk_copy
 
-// The host knows where each tile is, and launches a block for it.
+// The host computes the coordinates of each tile, and launches one block for it.
 namespace host_loop {
 // 2: NOT YET: right, but one after the other
 namespace ptx = cuda::ptx;
@@ -96,7 +96,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t rows, std::int64_t c
 }
 }  // namespace host_loop
 
-// One block takes box after box.
+// One block takes one box after the other.
 namespace one_block {
 // 2: NOT YET: right, but one after the other
 namespace ptx = cuda::ptx;
@@ -142,7 +142,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t rows, std::int64_t c
 }
 }  // namespace one_block
 
-// A grid of two axes, so that nothing is divided.
+// A grid of two axes, so no division is needed.
 namespace grid_of_two_axes {
 // 2: PASSED
 namespace ptx = cuda::ptx;
@@ -186,7 +186,7 @@ cudaError_t scale(const float* in, float* out, std::int64_t rows, std::int64_t c
 }
 }  // namespace grid_of_two_axes
 
-// The TMA brings the boxes, threads store what lies inside.
+// The TMA loads the boxes, threads store the elements inside the matrix.
 namespace threads_store {
 // 2: PASSED
 namespace ptx = cuda::ptx;

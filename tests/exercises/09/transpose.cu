@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 09, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 09, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace one_thread
 
-// The tile comes swizzled; lane 0 of each warp turns it round.
+// The tile arrives swizzled; lane 0 of each warp transposes it.
 namespace one_lane_per_warp {
 // 5: NOT YET: right, but one after the other
 // 6: NOT YET: right, but
@@ -109,7 +109,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace host_loop
 
-// One block takes tile after tile.
+// One block takes one tile after the other.
 namespace one_block {
 // 5: NOT YET: right, but one after the other
 // 6: NOT YET: right, but
@@ -156,7 +156,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace one_block
 
-// Chapter 03's cure: threads bring the tile, a column of padding parts the banks.
+// As in chapter 03: threads copy the tile, and a column of padding prevents bank conflicts.
 namespace padded_by_threads {
 // 5: NOT YET: right, but
 // 6: NOT YET: right, but bulk copies read
@@ -183,12 +183,12 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace padded_by_threads
 
-// No shared memory, no TMA: a thread turns 4 x 4 floats round in registers.
+// No shared memory, no TMA: a thread transposes 4 x 4 floats in registers.
 namespace registers_only {
 // 5 6: NOT YET: right, but
 __global__ void transpose_squares(const float* in, float* out, int rows, int cols) {
   const int down = rows / 4, i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  const int pair = i / (2 * down), k = i % (2 * down);  // two squares beside each other
+  const int pair = i / (2 * down), k = i % (2 * down);  // two squares next to each other
   const std::int64_t r = k / 2 * 4, c = pair * 8 + k % 2 * 4;
   if (c >= cols) return;
   float v[4][4];
@@ -212,7 +212,8 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace registers_only
 
-// The tile as it lies, read along diagonals: no bank twice, but each lane stores to another row.
+// The tile without swizzle, read along diagonals: no bank conflict, but each lane stores to another
+// row.
 namespace diagonals {
 // 5: NOT YET: right, but it moves
 namespace ptx = cuda::ptx;
@@ -340,7 +341,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace tall_tiles
 
-// A small tile of one box; a block of 64 threads turns 4 x 4 floats each.
+// A small tile of one box; each thread of a block of 64 transposes 4 x 4 floats.
 namespace small_squares {
 // 5 6: PASSED
 namespace ptx = cuda::ptx;
@@ -388,7 +389,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace small_squares
 
-// A tile of 128 rows x 32 columns; a thread turns two squares, one after the other.
+// A tile of 128 rows x 32 columns; a thread transposes two squares, one after the other.
 namespace long_columns {
 // 6: PASSED
 namespace ptx = cuda::ptx;
@@ -437,7 +438,7 @@ cudaError_t transpose(const float* in, float* out, std::int64_t rows, std::int64
 }
 }  // namespace long_columns
 
-// Each block turns tile after tile, and the next one is on its way meanwhile.
+// Each block transposes one tile after the other, with the next one in flight.
 namespace one_tile_ahead {
 // 6: PASSED
 namespace ptx = cuda::ptx;

@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 10, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 10, and the verdicts that the CPU backend must give.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -53,7 +53,7 @@ cudaError_t add_rings(const float* in, float* out, std::int64_t n, cudaStream_t 
 }
 }  // namespace one_lane_per_warp
 
-// One block has all eight chunks of a ring in its shared memory: nobody has a neighbour.
+// One block has all eight chunks of a ring in its shared memory, so no block has a neighbour.
 namespace one_block_per_ring {
 // 1 4: NOT YET: right, but one after the other
 __global__ void add_ring(const float* in, float* out, std::int64_t n) {
@@ -118,7 +118,7 @@ cudaError_t add_rings(const float* in, float* out, std::int64_t n, cudaStream_t 
 }
 }  // namespace launch_per_step
 
-// One buffer, so all meet twice in each step. For exercise 4: nothing is sent there.
+// One buffer, so all blocks synchronize twice per step. Exercise 4 refuses it: nothing is sent.
 namespace two_meetings_per_step {
 // 1: PASSED
 // 4: NOT YET: right, but
@@ -136,9 +136,9 @@ __global__ void __cluster_dims__(8, 1, 1) go_round(const float* in, float* out, 
     x[k] = sum[k] = i < n ? in[i] : 0;
   }
   for (int step = 2; step <= 8; ++step) {
-    cluster.sync();  // all have read what was there
+    cluster.sync();  // all have read the previous chunk
     for (int k = 0; k < 4; ++k) next[t + 1024 * k] = x[k];
-    cluster.sync();  // all has arrived
+    cluster.sync();  // all chunks have arrived
     for (int k = 0; k < 4; ++k) {
       x[k] = arrived[t + 1024 * k];
       sum[k] += static_cast<float>(step) * x[k];
@@ -158,7 +158,7 @@ cudaError_t add_rings(const float* in, float* out, std::int64_t n, cudaStream_t 
 }
 }  // namespace two_meetings_per_step
 
-// Each block reads the other seven chunks from where they are.
+// Each block reads the other seven chunks from their blocks.
 namespace fetches {
 // 1: PASSED
 namespace cg = cooperative_groups;
@@ -176,7 +176,7 @@ __global__ void __cluster_dims__(8, 1, 1) add_fetched(const float* in, float* ou
     }
     if (first + i < n) out[first + i] = sum;
   }
-  cluster.sync();  // nobody leaves while others read
+  cluster.sync();  // no block exits while others read
 }
 
 cudaError_t add_rings(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
@@ -187,13 +187,13 @@ cudaError_t add_rings(const float* in, float* out, std::int64_t n, cudaStream_t 
 }
 }  // namespace fetches
 
-// A thread sends a whole chunk on, by a bulk copy from block to block.
+// A thread passes a whole chunk on, by a bulk copy from block to block.
 namespace bulk_sends {
 // 1 4: PASSED
 namespace cg = cooperative_groups;
 namespace ptx = cuda::ptx;
 __global__ void __cluster_dims__(8, 1, 1) go_round(const float* in, float* out, std::int64_t n) {
-  extern __shared__ __align__(128) float s[];  // the own chunk, then those that come
+  extern __shared__ __align__(128) float s[];  // the block's own chunk, then those that arrive
   __shared__ std::uint64_t full[8];
   const cg::cluster_group cluster = cg::this_cluster();
   const int t = static_cast<int>(threadIdx.x);
@@ -236,7 +236,7 @@ cudaError_t add_rings(const float* in, float* out, std::int64_t n, cudaStream_t 
 }
 }  // namespace bulk_sends
 
-// Each warp has barriers of its own, and waits for its part of the chunk only.
+// Each warp has its own barriers, and waits only for its segment of the chunk.
 namespace warp_to_warp {
 // 1 4: PASSED
 namespace cg = cooperative_groups;
@@ -283,7 +283,7 @@ cudaError_t add_rings(const float* in, float* out, std::int64_t n, cudaStream_t 
 }
 }  // namespace warp_to_warp
 
-// 1024 threads, a vector each; the bytes of a step are announced in that step, even after them.
+// 1024 threads, a vector each; each step expects its bytes in that step, even after they arrived.
 namespace announced_late {
 // 4: PASSED
 namespace cg = cooperative_groups;

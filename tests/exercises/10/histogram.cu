@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 10, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 10, and the verdicts that the CPU backend must give.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -40,7 +40,7 @@ cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n,
 }
 }  // namespace in_global_memory
 
-// So few blocks that they add few counters: without a cluster, and with most SMs idle.
+// So few blocks that they add few counters: without a cluster, but with most SMs idle.
 namespace one_block {
 // 5: NOT YET: right, but one after the other
 constexpr unsigned blocks = 1;
@@ -95,7 +95,7 @@ cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n,
 }
 }  // namespace two_blocks
 
-// The eighths lie one behind the other.
+// The eighths are contiguous, one after the other.
 namespace eighth_by_eighth {
 // 5: PASSED
 namespace cg = cooperative_groups;
@@ -135,7 +135,7 @@ cudaError_t histogram(const unsigned* samples, unsigned* counts, std::int64_t n,
 }
 }  // namespace eighth_by_eighth
 
-// In three rounds: a block adds its partner's counters to a half of its own, and keeps that half.
+// In three steps: a block adds its partner's counters to a half of its own, and keeps that half.
 namespace halves_of_halves {
 // 5: PASSED
 namespace cg = cooperative_groups;

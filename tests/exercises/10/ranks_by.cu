@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 10, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 10, and the verdicts that the CPU backend must give.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -149,7 +149,7 @@ cudaError_t rank_of_each(const unsigned* values, const unsigned* queries, unsign
 }
 }  // namespace copies_alone
 
-// One stage: all blocks meet when they have read it.
+// One stage: all blocks synchronize after they have read it.
 namespace meets_per_tile {
 // 3: PASSED
 namespace cg = cooperative_groups;
@@ -186,7 +186,7 @@ __global__ void rank_and_meet(const unsigned* values, const unsigned* queries, u
     }
     for (int k = t; k < tile; k += 256) less += s[k] < query;
     ptx::fence_proxy_async(ptx::space_shared);
-    cluster.sync();  // all have read it
+    cluster.sync();  // all blocks have read the tile
   }
   for (std::int64_t i = tiles * tile + t; i < n; i += 256) less += values[i] < query;
   atomicAdd(&total, less);
@@ -212,7 +212,7 @@ cudaError_t rank_of_each(const unsigned* values, const unsigned* queries, unsign
 }
 }  // namespace meets_per_tile
 
-// Each block copies a part for itself, and reads those of the others where they are.
+// Each block copies a segment for itself, and reads the other segments from their blocks.
 namespace reads_from_the_others {
 // 3: PASSED
 namespace cg = cooperative_groups;
@@ -246,13 +246,13 @@ __global__ void rank_fetched(const unsigned* values, const unsigned* queries, un
     }
     while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &full, i & 1)) {
     }
-    cluster.sync();  // every block has its part
+    cluster.sync();  // every block has its segment
     for (int r = 0; r < size; ++r) {
       const unsigned* const from = cluster.map_shared_rank(s, (rank + r) % size);
       for (int k = t; k < part; k += 256) less += from[k] < query;
     }
     ptx::fence_proxy_async(ptx::space_shared);
-    cluster.sync();  // all have read it
+    cluster.sync();  // all blocks have read the segments
   }
   for (std::int64_t i = tiles * tile + t; i < n; i += 256) less += values[i] < query;
   atomicAdd(&total, less);
@@ -278,7 +278,7 @@ cudaError_t rank_of_each(const unsigned* values, const unsigned* queries, unsign
 }
 }  // namespace reads_from_the_others
 
-// The blocks take turns: one orders a whole tile for all.
+// The blocks alternate: one issues the copy of a whole tile for all.
 namespace whole_tiles_by_turns {
 // 3: PASSED
 namespace cg = cooperative_groups;

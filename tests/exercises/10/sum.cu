@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 10, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 10, and the verdicts that the CPU backend must give.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
@@ -23,7 +23,7 @@ namespace one_lane_per_warp {
 // 2: NOT YET: right, but one after the other
 namespace cg = cooperative_groups;
 __global__ void __cluster_dims__(4, 1, 1) add_some(const float* in, float* out, std::int64_t n) {
-  __shared__ float of_warps[32];  // of block 0: all warps of the cluster
+  __shared__ float of_warps[32];  // in block 0: the sums of all warps of the cluster
   const cg::cluster_group cluster = cg::this_cluster();
   const int warp = static_cast<int>(cluster.block_rank() * 8 + threadIdx.x / 32);
   float sum = 0;
@@ -45,7 +45,7 @@ cudaError_t sum(const float* in, float* out, std::int64_t n, cudaStream_t stream
 }
 }  // namespace one_lane_per_warp
 
-// The first thread of each block adds up what its 256 threads have, one after the other.
+// The first thread of each block adds up the sums of its 256 threads, one after the other.
 namespace one_thread_per_block_adds {
 // 2: NOT YET: right, but one after the other
 namespace cg = cooperative_groups;
@@ -70,7 +70,7 @@ cudaError_t sum(const float* in, float* out, std::int64_t n, cudaStream_t stream
 }
 }  // namespace one_thread_per_block_adds
 
-// No cluster: all add to the same place, one after the other.
+// No cluster: all threads add to one address, so their atomics are serialised.
 namespace atomic_each {
 // 2: NOT YET: right, but
 __global__ void add_each(const float* in, float* out, std::int64_t n) {
@@ -110,7 +110,7 @@ cudaError_t sum(const float* in, float* out, std::int64_t n, cudaStream_t stream
 }
 }  // namespace host_adds_blocks
 
-// All warps write into block 0, so nobody reads from another block in the end.
+// All warps write into block 0, so no block reads from another one at the end.
 namespace sends_to_the_first {
 // 2: PASSED
 namespace cg = cooperative_groups;
@@ -123,7 +123,7 @@ __global__ void __cluster_dims__(4, 1, 1) add_up(const float* in, float* out, st
   for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
   cluster.sync();  // block 0 has begun
   if (i0 % 32 == 0) cluster.map_shared_rank(of_warps, 0)[i0 / 32] = sum;
-  cluster.sync();  // all sums are there
+  cluster.sync();  // all sums have arrived
   if (i0 >= 32) return;
   sum = of_warps[i0];
   for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
@@ -136,7 +136,7 @@ cudaError_t sum(const float* in, float* out, std::int64_t n, cudaStream_t stream
 }
 }  // namespace sends_to_the_first
 
-// A cluster of eight; a lane of the first warp fetches the sum of each block.
+// A cluster of eight; each of eight lanes of the first warp reads the sum of one block.
 namespace lane_per_block {
 // 2: PASSED
 namespace cg = cooperative_groups;
@@ -165,7 +165,7 @@ cudaError_t sum(const float* in, float* out, std::int64_t n, cudaStream_t stream
 }
 }  // namespace lane_per_block
 
-// Blocks tell each other that they have read, and wait for it only when they leave.
+// Blocks arrive after their reads, and wait for the others only before they exit.
 namespace arrives_then_waits {
 // 2: PASSED
 namespace cg = cooperative_groups;

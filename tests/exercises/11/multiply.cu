@@ -1,4 +1,4 @@
-// Answers to the exercises of chapter 11, and what the CPU backend must say of each.
+// Answers to the exercises of chapter 11, and the verdicts that the CPU backend must give.
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
@@ -38,7 +38,7 @@ cudaError_t multiply(const Product<__nv_bfloat16>& product, cudaStream_t stream)
 }
 }  // namespace one_thread
 
-// No tensor cores: a thread per element.
+// No tensor cores: one thread per element.
 namespace plain_floats {
 // 1: NOT YET: right, but one after the other
 // 2: NOT YET: right, but no tensor core
@@ -135,7 +135,7 @@ cudaError_t multiply(const Product<__nv_bfloat16>& product, cudaStream_t stream)
 }
 }  // namespace tiles_of_floats
 
-// By mma, from global memory, a tile of 16 x 8 after the other: all by one warp.
+// By mma, from global memory, one tile of 16 x 8 after the other: all by one warp.
 namespace one_warp {
 // 1: NOT YET: right, but one after the other
 constexpr int warps = 1;
@@ -211,7 +211,7 @@ cudaError_t multiply(const Product<__nv_bfloat16>& product, cudaStream_t stream)
 }
 }  // namespace one_block
 
-// The other way round: a tile of 8 x 16 of C is one of 16 x 8 of B A^T, turned.
+// Transposed: a tile of 8 x 16 of C is one of 16 x 8 of B A^T.
 namespace turned {
 // 1: PASSED
 __device__ unsigned pair_of(const __nv_bfloat16* m, std::int64_t ld, int row, int col, int rows,
@@ -250,7 +250,7 @@ cudaError_t multiply(const Product<__nv_bfloat16>& product, cudaStream_t stream)
 }
 }  // namespace turned
 
-// By the functions of CUDA C++: nobody needs to know which element is where.
+// By the functions of CUDA C++, which hide the layout of the elements.
 namespace by_wmma {
 // 1: PASSED
 namespace wmma = nvcuda::wmma;
@@ -294,8 +294,8 @@ cudaError_t multiply(const Product<__nv_bfloat16>& product, cudaStream_t stream)
 }
 }  // namespace by_wmma
 
-// mma of tiles of 64 x 64 in shared memory, whose rows begin every 144 bytes: no swizzle. Where
-// wgmma or the TMA are asked for, it has neither.
+// mma of tiles of 64 x 64 in shared memory, whose rows begin every 144 bytes: no swizzle. The
+// exercises that ask for wgmma or the TMA refuse it.
 namespace small_tiles {
 // 1 2: PASSED
 // 3 4: NOT YET: right, but
@@ -349,7 +349,8 @@ cudaError_t multiply(const Product<__nv_bfloat16>& product, cudaStream_t stream)
 }
 }  // namespace small_tiles
 
-// A warpgroup per block, and one stage: nothing comes while it multiplies. Exercise 4 has none.
+// A warpgroup per block, and one stage: no copy is in flight while it multiplies. Exercise 4 needs
+// no ring.
 namespace no_ring {
 // 4: PASSED
 namespace ptx = cuda::ptx;
@@ -459,7 +460,7 @@ cudaError_t multiply(const Product<__nv_bfloat16>& product, cudaStream_t stream)
 }
 }  // namespace one_block_of_wgmma
 
-// Tiles of 64 x 128: a warpgroup multiplies, and a warp behind it orders, four stages ahead.
+// Tiles of 64 x 128: a warpgroup multiplies, and one more warp issues copies, four stages ahead.
 namespace group_and_a_warp {
 // 3 4: PASSED
 // 5: NOT YET: right, but bulk copies read 6 bytes per element, 3 would do
@@ -609,7 +610,8 @@ cudaError_t multiply(const Product<__nv_bfloat16>& of, cudaStream_t stream) {
 }
 }  // namespace host_computes
 
-// Four blocks of 64 rows each order a quarter of B for all; one stage, and all meet per step.
+// Each of four blocks of 64 rows issues a quarter of B for all; one stage, and a cluster barrier
+// per step.
 namespace four_meet_per_step {
 // 5: PASSED
 namespace cg = cooperative_groups;
@@ -665,7 +667,7 @@ cudaError_t multiply(const Product<__nv_bfloat16>& product, cudaStream_t stream)
 }
 }  // namespace four_meet_per_step
 
-// Every fourth step for each block, which sends each other one a quarter of its sums.
+// Each block takes every fourth step and sends each of the others a quarter of its sums.
 namespace sends_quarters {
 // 6: PASSED
 namespace cg = cooperative_groups;
@@ -708,7 +710,7 @@ __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(128)
   for (int i = 0; i < 64; ++i) {
     cluster.map_shared_rank(sums, i / 16)[(rank * 16 + i % 16) * 128 + t] = d[i];
   }
-  cluster.sync();  // all sums are there
+  cluster.sync();  // all sums have arrived
   float total[16] = {};
   for (int i = 0; i < 64; ++i) total[i % 16] += sums[i * 128 + t];
   c.store<32>(total, row + 16 * warp, col + 32 * rank);
@@ -772,12 +774,12 @@ __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(128)
     __syncthreads();
   }
   for (int half = 2; half > 0; half /= 2) {
-    cluster.sync();  // the others have begun, or have added what was there
+    cluster.sync();  // the others have begun, or have added the last sums
     if (rank >= half && rank < 2 * half) {
       float* const to = cluster.map_shared_rank(sums, rank - half);
       for (int i = 0; i < 64; ++i) to[i * 128 + t] = d[i];
     }
-    cluster.sync();  // it is there
+    cluster.sync();  // the sums have arrived
     for (int i = 0; rank < half && i < 64; ++i) d[i] += sums[i * 128 + t];
   }
   if (rank == 0) c.store<128>(d, row + 16 * warp, col);
@@ -800,7 +802,7 @@ cudaError_t multiply(const Product<__nv_bfloat16>& product, cudaStream_t stream)
 }
 }  // namespace two_by_two
 
-// Four blocks per tile, but they meet in global memory, with a kernel more.
+// Four blocks per tile, but they add through global memory, with one more kernel.
 namespace through_global_memory {
 // 6: NOT YET: right, but it moves
 namespace ptx = cuda::ptx;

@@ -1,4 +1,4 @@
-// Answers to exercise 4 of chapter 15, and what the CPU backend must say of each.
+// Answers to exercise 4 of chapter 15, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -183,7 +183,7 @@ __global__ void count_runs(const std::uint8_t* samples, unsigned* counts, std::i
     atomicAdd(&mine[32 * samples[n / 8 * 8 + threadIdx.x]], 1u);
   }
   __syncthreads();
-  for (unsigned b = threadIdx.x / 32; b < bins; b += 16) {  // a warp for each bin
+  for (unsigned b = threadIdx.x / 32; b < bins; b += 16) {  // one warp per bin
     const unsigned sum = __reduce_add_sync(~0u, all[32 * b + threadIdx.x % 32]);
     if (threadIdx.x % 32 == 0) atomicAdd(&counts[b], sum);
   }

@@ -1,4 +1,4 @@
-// Answers to exercises 1 and 2 of chapter 15, and what the CPU backend must say of each.
+// Answers to exercises 1 and 2 of chapter 15, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>

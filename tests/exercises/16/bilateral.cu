@@ -1,4 +1,4 @@
-// Answers to exercise 6 of chapter 16, and what the CPU backend must say of each.
+// Answers to exercise 6 of chapter 16, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "border.cuh"
 
-/// The pixels of a tile and its halo, by all threads of a block.
+/// Loads the pixels of a tile and its halo, by all threads of a block.
 __device__ void load_pixels(float* halo, int height, int pitch, const float* image, int rows,
                             int cols, int top, int left, int rule) {
   const int threads = blockDim.x * blockDim.y;

@@ -1,11 +1,11 @@
-// Answers to exercise 1 of chapter 16, and what the CPU backend must say of each.
+// Answers to exercise 1 of chapter 16, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
 #include "border.cuh"
 
-/// One result by one thread.
+/// One result, computed by one thread.
 __device__ float window_of(const float* image, const float* filter, int rows, int cols, int y,
                            int x, int width, int rule) {
   float sum = 0;

@@ -1,4 +1,4 @@
-// Answers to exercise 2 of chapter 16, and what the CPU backend must say of each.
+// Answers to exercise 2 of chapter 16, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>

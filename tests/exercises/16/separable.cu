@@ -1,11 +1,11 @@
-// Answers to exercise 5 of chapter 16, and what the CPU backend must say of each.
+// Answers to exercise 5 of chapter 16, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
 #include "border.cuh"
 
-/// The pixels of a tile and its halo, by all threads of a block.
+/// Loads the pixels of a tile and its halo, by all threads of a block.
 __device__ void load_halo(float* halo, int height, int pitch, const float* image, int rows,
                           int cols, int top, int left, int rule) {
   const int threads = blockDim.x * blockDim.y;
@@ -28,7 +28,7 @@ __device__ float separable_window(const float* image, const SeparableFilter& fil
   return sum;
 }
 
-/// As version 04, by all products.
+/// All products of a window, as in version 04.
 template <int per_thread>
 __global__ void convolve_points(const float* image, const __grid_constant__ SeparableFilter filter,
                                 float* out, int rows, int cols, int width, int rule) {
@@ -174,7 +174,7 @@ cudaError_t convolve(const float* image, const SeparableFilter& filter, float* o
 
 namespace row_sums_of_each_thread {
 // 5: NOT YET: right, but 15.5 wavefronts of shared memory per multiplication of a warp, 1.5 would
-// do Factors the sum, but each thread adds up the rows of its own window.
+// do. Factors the sum, but each thread adds up the rows of its own window.
 __global__ void convolve_factored(const float* image,
                                   const __grid_constant__ SeparableFilter filter, float* out,
                                   int rows, int cols, int width, int rule) {

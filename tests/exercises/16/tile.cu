@@ -1,4 +1,4 @@
-// Answers to exercises 3 and 4 of chapter 16, and what the CPU backend must say of each.
+// Answers to exercises 3 and 4 of chapter 16, and the verdicts that the CPU backend must give.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ __device__ float window_by_filter(const float* image, const Filter& filter, int 
   return sum;
 }
 
-/// The pixels of a tile and its halo, by all threads of a block.
+/// Loads the pixels of a tile and its halo, by all threads of a block.
 __device__ void load_tile(float* halo, int tile_rows, int pitch, const float* image, int rows,
                           int cols, int first_y, int first_x, int width, int rule) {
   const int threads = blockDim.x * blockDim.y, all = (tile_rows + width - 1) * pitch;

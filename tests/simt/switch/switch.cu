@@ -1,4 +1,4 @@
-// A few kernels that change between threads in every way: for engines built with another context
+// A few kernels that switch between threads in every way, for engines built with another context
 // switch (SIMT_SWITCH).
 #include <cooperative_groups.h>
 

@@ -48,7 +48,7 @@ class Wanted(NamedTuple):
         return f"{by}.cu" if by else place.partition(":")[0]
 
     def files(self) -> List[str]:
-        """All whose code the requests depend on."""
+        """All files whose code the requests depend on."""
         return list(dict.fromkeys(file for place in self.places
                                   for file in (place.partition(":")[0], self.program(place))))
 

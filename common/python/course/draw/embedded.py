@@ -26,7 +26,7 @@ from . import page as pages
 from . import recount, trace
 from .drawn import FOLDER, slug
 
-BUDGET = pages.Budget(4, 16, pages.CONTEXT, True)  # small: it stands in the repository
+BUDGET = pages.Budget(4, 16, pages.CONTEXT, True)  # small, because it is in the repository
 LINE = 100  # characters; longer values go over several lines
 BLOCK = re.compile(r"[ \t]*\n<details>.*?</details>", re.S)
 Run = Callable[[Page, List[str], str, Path], None]  # page, versions, study, where the trace goes
@@ -63,8 +63,8 @@ def command(page: Page, words: str) -> str:
 # ---- What is kept ----
 
 def code_at(lesson: Path, file: str) -> str:
-    """A hash of a file's code and of the lines on which it stands: the page marks lines. A comment
-    may change, but not in length."""
+    """A hash of a file's code and of the numbers of its lines, because the page marks lines. A
+    comment may change, but not in length."""
     path = lesson.parent / file
     if not path.is_file():
         raise LessonError(f"no such file: {file}")
@@ -87,7 +87,7 @@ def files_of(record: trace.Record, lesson: Path) -> Dict[str, str]:
 
 
 def made(records: List[trace.Record], page: Page, words: str) -> str:
-    """What is kept of a traced run, as JSON, each of its requests counted again."""
+    """The kept part of a traced run, as JSON, each of its requests counted again."""
     if not records:
         raise LessonError(f"page: {words}: no kernel was counted")
     for record in records:
@@ -103,7 +103,7 @@ def made(records: List[trace.Record], page: Page, words: str) -> str:
 
 
 def spread(value: Any, indent: str = "") -> str:
-    """JSON whose lines a diff can tell apart: short values on a line, longer ones over several."""
+    """JSON that a diff can split into lines: short values on one, longer ones over several."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     if len(indent + text) < LINE or not isinstance(value, (dict, list, tuple)):
         return text
@@ -173,8 +173,8 @@ def html(page: Page, words: str) -> str:
 
 
 def block(page: Page, words: str) -> str:
-    """What stands below a marker: how to make the page, and a line for docs/embed.py, which puts
-    the page in its place on the site."""
+    """The text below a marker: how to make the page, and a line for docs/embed.py, which inserts
+    the page there on the site."""
     words = " ".join(words.split())
     read(page, words)
     return ("\n<details><summary>See these requests one by one</summary>\n"

@@ -115,7 +115,7 @@ def sources(record: Record, context: int) -> List[Record]:
 
 def place_names(record: Record, names: List[List[Tuple[int, str]]],
                 shared: List[List[Any]]) -> List[str]:
-    """What each place touches: 'in', 's'; empty where no request of it was kept, or several."""
+    """The memory of each place: 'in', 's'; empty if no request of it was kept, or several were."""
     found: List[Set[str]] = [set() for _ in record["places"]]
     for block in record["sample"]:
         for item in (i for warp in block["warps"] for i in warp if i[0] == "request"):
@@ -207,7 +207,7 @@ def make(records: Sequence[Record], title: str) -> str:
 
 
 def data_of(page: str) -> Record:
-    """What a page holds, read back from it."""
+    """The data of a page, read back from it."""
     found = DATA.search(page)
     if not found:
         raise Problem("this is no page that --draw has made")

@@ -34,12 +34,12 @@ def words_of(offset: int, size: int) -> List[int]:
 
 
 def agree(at: Dict[int, int], other: int) -> bool:
-    """Is the lane beside each lane (lane xor other) at its address, or not there?"""
+    """Is each lane's neighbour (lane xor other) at its address, or absent?"""
     return all(at.get(lane ^ other, offset) == offset for lane, offset in at.items())
 
 
 def shared_atomic(at: Dict[int, int], size: int, turns: int) -> Solution:
-    """Lanes that update one bank take turns, even at one address; some updates take two each."""
+    """Lanes that update one bank are serialised, even at one address; some updates count twice."""
     seen: "Counter[int]" = Counter()
     marks = []
     for lane, offset in at.items():
@@ -50,7 +50,7 @@ def shared_atomic(at: Dict[int, int], size: int, turns: int) -> Solution:
 
 
 def shared_plain(at: Dict[int, int], size: int, load: bool) -> Solution:
-    """Each group of lanes costs what its fullest bank has of different words."""
+    """Each group of lanes costs as many wavefronts as its busiest bank has different words."""
     together = 32 if size <= 4 else 16 if size == 8 else 8
     if load and size >= 8 and (agree(at, 1) or agree(at, 2)):
         together *= 2
@@ -79,7 +79,7 @@ def global_plain(at: Dict[int, int], size: int) -> Solution:
 
 
 def global_atomic(at: Dict[int, int], size: int) -> Solution:
-    """A sector is visited once for each lane that hits the same address in it."""
+    """A sector is used once for each lane that hits the same address in it."""
     result = Solution(0, (len(at) * size + 31) // 32)
     for sector in sorted({offset // 32 for offset in at.values()}):
         seen: "Counter[int]" = Counter()
@@ -93,7 +93,7 @@ def global_atomic(at: Dict[int, int], size: int) -> Solution:
 
 
 def solve(record: Record, item: List[Any]) -> Solution:
-    """What a request costs, from its addresses alone; and which lane is served when."""
+    """The cost of a request, from its addresses alone; and which lane is served when."""
     _, number, mask, size, _, _, _, offsets = item
     place = record["places"][number]
     row = record["lines"][place["row"]]
@@ -140,7 +140,7 @@ def sums_of(record: Record) -> Tuple[List[List[int]], int]:
 def check(record: Record) -> int:
     """Counts every request of a kernel again. \\returns how many; a Problem where one differs.
 
-    Where all blocks of all launches were kept, their sums must be the kernel's totals, too.
+    Where all blocks of all launches were kept, their sums must also be the kernel's totals.
     """
     check_places(record)
     checked = 0

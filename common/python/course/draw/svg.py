@@ -169,7 +169,7 @@ def lane_row(sheet: Sheet, grid: Grid, y: float, lanes: Sequence[int], now: Sequ
 
 
 def bank_row(sheet: Sheet, grid: Grid, y: float, solution: recount.Solution) -> float:
-    """The banks; those that are asked most often stand out, with how often."""
+    """The banks; those with the most requests stand out, with their number."""
     wanted = [len({m.word for m in solution.marks if m.word % 32 == bank}) for bank in range(32)]
     hot = solution.units > solution.groups
     grid.label(sheet, y, "bank")
@@ -182,7 +182,7 @@ def bank_row(sheet: Sheet, grid: Grid, y: float, solution: recount.Solution) -> 
 
 def sector_boxes(sheet: Sheet, grid: Grid, row: int, y: float,
                  marks: Sequence[recount.Mark]) -> None:
-    """The sectors of a line that move, hatched where nobody wants them."""
+    """The sectors of a line that move, hatched if no lane wants them."""
     wanted = {mark.word - row * 32 for mark in marks}
     for sector in range(4):
         words = range(sector * 8, sector * 8 + 8)
@@ -266,7 +266,7 @@ def request(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> f
 # ---- Several requests, one below the other ----
 
 def lanes(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> float:
-    """Which lanes take part, request after request: how a tree thins out."""
+    """Which lanes are active, request after request: how a tree thins out."""
     grid = Grid(x, width - 190, ["request 10"])
     sheet.text(x + 4, y + 14, f"{at_line(figure)}: the lanes of warp "
                f"{figure['warp']} in its {kind(figure)}s", 14, INK, bold=True)
@@ -329,7 +329,7 @@ def phases_of(figure: Figure) -> List[float]:
 
 
 def block(sheet: Sheet, figure: Figure, x: float, y: float, width: float) -> float:
-    """Each warp's requests between barriers: as wide as they cost, as tall as lanes take part."""
+    """Each warp's requests between barriers: as wide as they cost, as tall as active lanes."""
     sheet.text(x + 4, y + 14, title(figure), 14, INK, bold=True)
     top, high = y + 26, 13
     phases = phases_of(figure)
@@ -364,7 +364,7 @@ VIEWS = {"request": request, "lanes": lanes, "banks": banks, "block": block}
 
 
 def draw(figures: Sequence[Figure]) -> str:
-    """One SVG: a figure over the whole width, or several requests side by side."""
+    """One SVG: a figure over the whole width, or several requests next to each other."""
     sheet, side_by_side = Sheet(), len(figures) > 1 and figures[0]["view"] == "request"
     width = WIDTH / len(figures) if side_by_side else WIDTH
     bottom = 0.0

@@ -62,7 +62,7 @@ def read(path: Path) -> List[Record]:
 
 
 def check_form(record: Record) -> None:
-    """An exception for what page and pictures could not use."""
+    """Raises an exception for a record that page and pictures could not use."""
     assert record["format"] == 1, "format"
     places, rows, memories = record["places"], record["lines"], len(record["memories"])
     for place in places:
@@ -75,7 +75,7 @@ def check_form(record: Record) -> None:
 
 
 def items(record: Record) -> List[List[Any]]:
-    """Everything that any warp of the sample did."""
+    """All items of all warps of the sample."""
     return [item for block in record["sample"] for warp in block["warps"] for item in warp]
 
 
@@ -102,7 +102,7 @@ def closing(code: str, start: int) -> int:
 
 
 def parameters(code: str, kernel: str) -> List[str]:
-    """The names of a kernel's parameters; empty where its definition is not in this code."""
+    """The names of a kernel's parameters; empty if its definition is not in this code."""
     name = re.sub(r"<.*", "", kernel).split("::")[-1].strip()
     for found in re.finditer(r"__global__\b[^;{}]*?\b" + re.escape(name) + r"\s*\(", code):
         inside = code[found.end():closing(code, found.end() - 1)]

@@ -1,4 +1,4 @@
-"""Runs what the lessons' drawings name, on the CPU backend: docs/lessons --trace."""
+"""Runs the programs that the lessons' drawings name, on the CPU backend: docs/lessons --trace."""
 from __future__ import annotations
 
 import os
@@ -33,7 +33,7 @@ def chapter_command(program: Path, file: str, study: str) -> List[str]:
 
 
 def named_in(program: Path, versions: List[str], study: str) -> List[str]:
-    """These versions, or none where the study's rows have other names."""
+    """These versions, or none if the study's rows have other names."""
     if study == "sequence":
         return versions
     listed = subprocess.run([str(program), "--list"], stdout=subprocess.PIPE, check=True,
@@ -64,7 +64,7 @@ def run(page: Page, file: str, study: str, trace: Path) -> None:
 
 
 def call(command: List[str], trace: Path) -> None:
-    alone = len(command) == 1  # a chapter's program says itself what is counted
+    alone = len(command) == 1  # a chapter's program itself chooses what is counted
     surroundings = {**os.environ, **({"SIMT_COUNT": "1"} if alone else {}),
                     "SIMT_TRACE": str(trace)}
     done = subprocess.run(command, env=surroundings, stdout=subprocess.DEVNULL,
