@@ -458,7 +458,7 @@ class Program(Class):
         done = self.run_plot("--class", "class", "--svg", "c.svg")
         self.assertEqual(done.returncode, 0, done.stderr)
         percent = f"{100 * row['of_limit']:.0f} %"
-        self.assertIn(f"<!-- {percent} -->", (self.folder / "c.svg").read_text(encoding="utf-8"))
+        self.assertIn(f">{percent}</text>", (self.folder / "c.svg").read_text(encoding="utf-8"))
 
     @needs_matplotlib
     def test_a_picture_per_chapter(self):

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import unittest
+from html import unescape
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -112,8 +113,9 @@ class Draws(Folder):
         self.assertEqual(names, ["a/b/h200-sizes.svg", "a/b/h200-sizes.png"])
 
     def texts(self, path):
-        """The words of a plot: matplotlib writes each beside its outlines, as a comment."""
-        return re.findall(r"<!-- (.*?) -->", (self.folder / path).read_text(encoding="utf-8"))
+        """The words of a plot, a text each."""
+        svg = (self.folder / path).read_text(encoding="utf-8")
+        return [unescape(words) for words in re.findall(r"<text[^>]*>([^<]+)</text>", svg)]
 
     @needs_matplotlib
     def test_panel_of_ratios(self):

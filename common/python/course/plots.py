@@ -147,7 +147,7 @@ def roofline(result: ResultFile, study: Study) -> Any:
 GROUP_STYLE = {"memory": dict(facecolor=BLUE, edgecolor="white"),
                "barrier": dict(facecolor=VERMILLION, edgecolor="white", hatch="\\\\\\\\"),
                "shared": dict(facecolor=GREEN, edgecolor="white", hatch="////"),
-               "tensor": dict(facecolor=PURPLE, edgecolor="white", hatch="...."),
+               "tensor": dict(facecolor=PURPLE, edgecolor="white", hatch="++++"),
                "instructions": dict(facecolor="#cccccc", edgecolor="white"),
                "other": dict(facecolor="white", edgecolor=GREY)}
 

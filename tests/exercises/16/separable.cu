@@ -174,7 +174,7 @@ cudaError_t convolve(const float* image, const SeparableFilter& filter, float* o
 
 namespace row_sums_of_each_thread {
 // 5: NOT YET: right, but 15.5 wavefronts of shared memory per multiplication of a warp, 1.5 would
-// do. Factors the sum, but each thread adds up the rows of its own window.
+// Factors the sum, but each thread adds up the rows of its own window.
 __global__ void convolve_factored(const float* image,
                                   const __grid_constant__ SeparableFilter filter, float* out,
                                   int rows, int cols, int width, int rule) {
