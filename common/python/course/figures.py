@@ -54,8 +54,9 @@ def save_figure(figure: Any, path: Path, kind: str) -> Path:
 
 
 def shorter(svg: str) -> str:
-    """The same picture: coordinates to a hundredth of a point, and no rotation by nothing."""
-    svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", svg)
+    """The same picture: coordinates to a hundredth of a point, nothing that says what is so anyway."""
+    svg = re.sub(r' <metadata>.*?</metadata>\n|; text-anchor: start| transform="rotate\(-0 [^"]*\)"', "",
+                 svg, flags=re.S)
     return re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), svg)
 
 
