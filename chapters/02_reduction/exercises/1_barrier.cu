@@ -1,4 +1,4 @@
-// Exercise 1: write one line. The tree is right, and still the sum is wrong, or not by the rules.
+// Exercise 1: write one line. The tree is right, but the sum is wrong, or right only by chance.
 //   ./chapters/run 02 --exercise 1          builds and checks it; --hint helps
 #include <cuda_runtime.h>
 

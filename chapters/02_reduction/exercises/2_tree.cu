@@ -1,6 +1,6 @@
 // Exercise 2: write one line, the step of the tree.
-//   ./chapters/run 02 --exercise 2          passes when it is right, and on the CPU backend when no
-// read conflicts, too; --hint helps
+//   ./chapters/run 02 --exercise 2          passes when it is right, and on the CPU backend
+// only when no read has a bank conflict; --hint helps
 #include <cuda_runtime.h>
 
 #include <cstdint>
