@@ -69,11 +69,36 @@ std::string judge_call(int n, int threads) {
          cudaGetErrorName(left);
 }
 
+std::size_t free_bytes() {
+  std::size_t free = 0, total = 0;
+  COURSE_CHECK(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+/// What is wrong with a call whose copy to the host, or from it, cannot be done, or nothing.
+std::string judge_impossible_copy(bool to_host) {
+  std::vector<float> values(1000);
+  const cudaError_t error = exercise::double_on_gpu(to_host ? values.data() : nullptr,
+                                                    to_host ? nullptr : values.data(), 1000, 256);
+  cudaGetLastError();
+  if (error != cudaSuccess) return "";
+  return std::string("the copy ") + (to_host ? "to" : "from") +
+         " the host failed, and it returned cudaSuccess: each call returns an error";
+}
+
 std::string judge_errors() {
   if (exercise::double_on_gpu == nullptr) return missing;
   for (const int threads : {256, 2048, 64}) {  // and after an error all must be well again
-    const std::string why = judge_call(1000, threads);
+    const std::size_t before = free_bytes();
+    const std::string why = judge_call(threads == 2048 ? 1 << 21 : 1000, threads);
     if (!why.empty()) return std::to_string(threads) + " threads in a block: " + why;
+    if (threads == 2048 && free_bytes() < before) {
+      return "2048 threads in a block: it returned the error, but did not free the two arrays";
+    }
+  }
+  for (const bool to_host : {true, false}) {
+    const std::string why = judge_impossible_copy(to_host);
+    if (!why.empty()) return why;
   }
   return "";
 }
