@@ -16,10 +16,6 @@ using course::Input;
 using course::Size;
 using course::Version;
 
-Size image(std::int64_t rows, std::int64_t cols, std::int64_t width, std::int64_t border) {
-  return Size{{{"rows", rows}, {"cols", cols}, {"width", width}, {"border", border}}};
-}
-
 /// An image whose pixels the class itself gives, by at().
 template <class Base>
 class OfPixels : public Base {
@@ -59,8 +55,8 @@ void check_specials(const char* name) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   const course::Study study = course_test::study_of(course::chapter(), name);
-  for (const Size& size : {image(41, 300, 3, by_reflect), image(37, 299, 7, by_clamp),
-                           image(35, 288, 17, by_zero), image(33, 161, 9, by_reflect)}) {
+  for (const Size& size : {image_size(41, 300, 3, by_reflect), image_size(37, 299, 7, by_clamp),
+                           image_size(35, 288, 17, by_zero), image_size(33, 161, 9, by_reflect)}) {
     const Problem problem(size, 16, Input::random);
     std::vector<double> expected(static_cast<std::size_t>(problem.pixels()));
     problem.expected(0, expected.data());
@@ -97,7 +93,7 @@ TEST(Specials, SeparableFilter) { check_specials<WithSpecials<SeparableConvoluti
 class OfSciPy : public OfPixels<Convolution> {
  public:
   OfSciPy(std::int64_t border, std::array<double, 15> expected)
-      : OfPixels(image(3, 5, 5, border), 1, Input::integers), expected_(expected) {
+      : OfPixels(image_size(3, 5, 5, border), 1, Input::integers), expected_(expected) {
     constexpr int coefficients[] = {2,  3, -3, -3, 2,  -3, -2, 2,  1, 0,  -2, -2, 1,
                                     -2, 3, 0,  3,  -1, 1,  -2, -2, 3, -1, 2,  -2};
     std::copy(std::begin(coefficients), std::end(coefficients), filter_.at);

@@ -149,7 +149,7 @@ template <class T>
 __global__ void __launch_bounds__(block_size)
     sort_segment(Arrays<T> arrays, Segment<Ordered<T>> given, int level) {
   using U = Ordered<T>;
-  __shared__ Segment<U> stack[64];  // the larger part waits, so each entry halves what is sorted
+  __shared__ Segment<U> stack[64];  // the larger side waits, so each entry halves what is sorted
   __shared__ int height;
   if (thread_index() == 0) height = 0;
   Segment<U> segment = given;

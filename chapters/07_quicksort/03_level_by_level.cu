@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(block_size)
 template <class T>
 __global__ void __launch_bounds__(block_size) finish(Arrays<T> arrays, List<Ordered<T>> left) {
   using U = Ordered<T>;
-  __shared__ Segment<U> stack[64];  // the larger part waits, so each entry halves what is sorted
+  __shared__ Segment<U> stack[64];  // the larger side waits, so each entry halves what is sorted
   __shared__ int height;
   if (static_cast<int>(blockIdx.x) >= *left.count) return;
   if (thread_index() == 0) stack[0] = left.segments[blockIdx.x], height = 1;

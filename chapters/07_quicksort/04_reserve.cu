@@ -293,7 +293,7 @@ template <class T>
 __global__ void __launch_bounds__(block_size)
     finish(Arrays<T> arrays, List<Ordered<T>> short_ones, List<Ordered<T>> left, unsigned* taken) {
   using U = Ordered<T>;
-  __shared__ Segment<U> stack[64];  // the larger part waits, so each entry halves what is sorted
+  __shared__ Segment<U> stack[64];  // the larger side waits, so each entry halves what is sorted
   __shared__ int height;
   const auto shorts = static_cast<unsigned>(*short_ones.counts % one_tile);
   const auto all = shorts + static_cast<unsigned>(*left.counts % one_tile);

@@ -380,7 +380,7 @@ template <class T, class V>
 __device__ void sort_with_block(const Arrays<T, V>& arrays, std::int64_t first, std::int64_t count,
                                 int place) {
   using U = Ordered<T>;
-  __shared__ Part<U> stack[64];  // the larger part waits, so each entry halves what is sorted
+  __shared__ Part<U> stack[64];  // the larger side waits, so each entry halves what is sorted
   __shared__ int height;
   if (thread_index() == 0) {
     stack[0] = {first, count, 0, ~U{0}, place, 0};

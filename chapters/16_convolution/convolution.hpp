@@ -56,6 +56,12 @@ using ConvolveBySpectrum = cudaError_t(void* workspace, std::size_t& workspace_b
 /// The rules at the border, as the dimension `border` gives them.
 enum : std::int64_t { by_clamp = 0, by_zero = 1, by_reflect = 2 };
 
+/// The size of a problem of this chapter.
+inline course::Size image_size(std::int64_t rows, std::int64_t cols, std::int64_t width,
+                               std::int64_t border = by_clamp) {
+  return {{{"rows", rows}, {"cols", cols}, {"width", width}, {"border", border}}};
+}
+
 /// Pixel i of n, continued to both sides; -1 where it is zero.
 inline std::int64_t continued(std::int64_t i, std::int64_t n, std::int64_t rule) {
   if (i >= 0 && i < n) return i;

@@ -19,11 +19,6 @@ COURSE_LAUNCHERS(ConvolveBySpectrum, (convolve_by_spectrum), fft);
 
 namespace {
 
-Size image(std::int64_t rows, std::int64_t cols, std::int64_t width,
-           std::int64_t border = by_clamp) {
-  return Size{{{"rows", rows}, {"cols", cols}, {"width", width}, {"border", border}}};
-}
-
 /// In pixels: the time for reading and writing an image at the rates that were measured, or for all
 /// multiplications at one per lane and clock, whichever is longer.
 Limit roofline(const Anchors& anchors, const Problem& problem) {
@@ -91,27 +86,28 @@ std::vector<Size> test_sizes() {
   std::vector<Size> sizes;
   for (const std::int64_t border : {by_clamp, by_zero, by_reflect}) {
     for (const int width : {1, 3, 5, 7, 9, 17}) {
-      sizes.push_back(image(39, 131, width, border));
-      sizes.push_back(image(11, 37, width, border));
+      sizes.push_back(image_size(39, 131, width, border));
+      sizes.push_back(image_size(11, 37, width, border));
     }
     for (const int width : {3, 7, 31}) {
-      sizes.push_back(image(1, 1, width, border));
-      sizes.push_back(image(2, 3, width, border));
+      sizes.push_back(image_size(1, 1, width, border));
+      sizes.push_back(image_size(2, 3, width, border));
     }
-    sizes.push_back(image(1, 259, 5, border));
-    for (const int width : {7, 9}) sizes.push_back(image(67, 1, width, border));
-    sizes.push_back(image(0, 5, 3, border));
-    sizes.push_back(image(5, 0, 3, border));
+    sizes.push_back(image_size(1, 259, 5, border));
+    for (const int width : {7, 9}) sizes.push_back(image_size(67, 1, width, border));
+    sizes.push_back(image_size(0, 5, 3, border));
+    sizes.push_back(image_size(5, 0, 3, border));
   }
-  for (int width = 11; width <= 31; width += 2) sizes.push_back(image(9, 33, width, width % 3));
-  sizes.push_back(image(37, 140, 31, by_zero));
-  sizes.push_back(image(37, 140, 31, by_reflect));
+  for (int width = 11; width <= 31; width += 2)
+    sizes.push_back(image_size(9, 33, width, width % 3));
+  sizes.push_back(image_size(37, 140, 31, by_zero));
+  sizes.push_back(image_size(37, 140, 31, by_reflect));
   // Rows that begin at multiples of 16 bytes, if the image does.
-  sizes.push_back(image(34, 140, 5, by_clamp));
-  sizes.push_back(image(34, 140, 9, by_reflect));
-  sizes.push_back(image(40, 300, 3, by_reflect));  // a whole block of 07 inside
-  sizes.push_back(image(40, 420, 5, by_clamp));
-  sizes.push_back(image(41, 420, 7, by_reflect));
+  sizes.push_back(image_size(34, 140, 5, by_clamp));
+  sizes.push_back(image_size(34, 140, 9, by_reflect));
+  sizes.push_back(image_size(40, 300, 3, by_reflect));  // a whole block of 07 inside
+  sizes.push_back(image_size(40, 420, 5, by_clamp));
+  sizes.push_back(image_size(41, 420, 7, by_reflect));
   return sizes;
 }
 
@@ -119,8 +115,8 @@ Study sequence() {
   Study study{"sequence", "Convolution with a filter of 17 x 17", Type::f32,
               make_problem<Convolution>()};
   study.versions = direct();
-  study.sizes = {image(8192, 8192, 17)};
-  study.cpu_sizes = {image(128, 256, 17)};
+  study.sizes = {image_size(8192, 8192, 17)};
+  study.cpu_sizes = {image_size(128, 256, 17)};
   study.test_sizes = test_sizes();
   study.limit = roofline;
   return study;
@@ -129,10 +125,11 @@ Study sequence() {
 /// Where the copy is the limit, and where the multiplications are.
 Study widths() {
   std::vector<Size> sizes;
-  for (const int width : {3, 5, 7, 9, 13, 17, 21, 31}) sizes.push_back(image(8192, 8192, width));
+  for (const int width : {3, 5, 7, 9, 13, 17, 21, 31})
+    sizes.push_back(image_size(8192, 8192, width));
   Study study = at_sizes(sequence(), "width", "Rate over the width of the filter",
                          "05-07,80,90-92,spectrum", sizes, "width", "width of the filter");
-  study.cpu_sizes = {image(64, 256, 3), image(64, 256, 7)};
+  study.cpu_sizes = {image_size(64, 256, 3), image_size(64, 256, 7)};
   study.log_axis = false;
   return study;
 }
@@ -140,27 +137,28 @@ Study widths() {
 Study small_filters() {
   Study study =
       at_sizes(sequence(), "small", "Filters of 3 x 3 to 7 x 7", "03,05-07,80,90-91,spectrum",
-               {image(8192, 8192, 3), image(8192, 8192, 5), image(8192, 8192, 7)});
-  study.cpu_sizes = {image(64, 256, 3)};
+               {image_size(8192, 8192, 3), image_size(8192, 8192, 5), image_size(8192, 8192, 7)});
+  study.cpu_sizes = {image_size(64, 256, 3)};
   return study;
 }
 
 Study over_size(const char* name, const char* title, int width) {
   std::vector<Size> sizes;
   for (const int side : {256, 512, 1024, 4096}) {
-    sizes.push_back(image(side, side, width));
+    sizes.push_back(image_size(side, side, width));
   }
   Study study = at_sizes(sequence(), name, title, "80,90-92", sizes, "rows", "rows and columns");
-  study.cpu_sizes = {image(64, 256, width)};
+  study.cpu_sizes = {image_size(64, 256, width)};
   return study;
 }
 
 Study borders() {
-  Study study = at_sizes(
-      sequence(), "border", "The three borders, and columns that divide nothing", "06,80",
-      {image(8192, 8192, 5, by_zero), image(8192, 8192, 5, by_reflect), image(8192, 8191, 5),
-       image(8192, 8192, 17, by_zero), image(8192, 8192, 17, by_reflect), image(8192, 8191, 17)});
-  study.cpu_sizes = {image(64, 255, 5, by_reflect)};
+  Study study =
+      at_sizes(sequence(), "border", "The three borders, and columns that divide nothing", "06,80",
+               {image_size(8192, 8192, 5, by_zero), image_size(8192, 8192, 5, by_reflect),
+                image_size(8192, 8191, 5), image_size(8192, 8192, 17, by_zero),
+                image_size(8192, 8192, 17, by_reflect), image_size(8192, 8191, 17)});
+  study.cpu_sizes = {image_size(64, 255, 5, by_reflect)};
   return study;
 }
 
@@ -176,10 +174,10 @@ Study any() {
   for (int k = 0; k < 16; ++k) {
     std::int64_t cols = side(k, 1);
     if (chance(k, 4) < 0.5) cols = (cols + 3) / 4 * 4;  // as most images have
-    study.sizes.push_back(image(side(k, 0), cols, 3 + 2 * static_cast<int>(15 * chance(k, 2)),
-                                static_cast<int>(3 * chance(k, 3))));
+    study.sizes.push_back(image_size(side(k, 0), cols, 3 + 2 * static_cast<int>(15 * chance(k, 2)),
+                                     static_cast<int>(3 * chance(k, 3))));
   }
-  study.cpu_sizes = {image(70, 133, 7, by_reflect)};
+  study.cpu_sizes = {image_size(70, 133, 7, by_reflect)};
   return study;
 }
 
@@ -190,11 +188,11 @@ Study separable() {
                     row("09_fused", "both in one kernel", fused::convolve).sharing(96 * 1024),
                     row("80_limit", "what fits the width", best).sharing(96 * 1024)};
   for (const int width : {3, 5, 9, 13, 17, 23, 31}) {
-    study.sizes.push_back(image(8192, 8192, width));
+    study.sizes.push_back(image_size(8192, 8192, width));
   }
-  study.cpu_sizes = {image(128, 256, 17)};
+  study.cpu_sizes = {image_size(128, 256, 17)};
   study.test_sizes = test_sizes();
-  study.test_sizes.push_back(image(130, 400, 17, by_clamp));
+  study.test_sizes.push_back(image_size(130, 400, 17, by_clamp));
   study.axis = "width";
   study.axis_label = "width of the filter";
   study.log_axis = false;
@@ -206,15 +204,15 @@ Study of_bytes() {
   Study study{"bytes", "Images of 8 bits", Type::u8, make_problem<ByteConvolution>()};
   study.versions = {row("10_bytes", "four pixels per instruction", bytes::convolve)};
   for (const int width : {3, 5, 7, 9, 17, 31}) {
-    study.sizes.push_back(image(16384, 16384, width));
+    study.sizes.push_back(image_size(16384, 16384, width));
   }
-  study.cpu_sizes = {image(128, 1024, 3)};
+  study.cpu_sizes = {image_size(128, 1024, 3)};
   study.test_sizes = test_sizes();
   for (const int width : {3, 5, 7, 9}) {
-    study.test_sizes.push_back(image(11, 1072, width, width % 3));
+    study.test_sizes.push_back(image_size(11, 1072, width, width % 3));
   }
-  study.test_sizes.push_back(image(5, 560, 31, by_reflect));
-  study.test_sizes.push_back(image(10, 496, 5, by_clamp));  // rows of whole 16 bytes
+  study.test_sizes.push_back(image_size(5, 560, 31, by_reflect));
+  study.test_sizes.push_back(image_size(10, 496, 5, by_clamp));  // rows of whole 16 bytes
   study.axis = "width";
   study.axis_label = "width of the filter";
   study.log_axis = false;

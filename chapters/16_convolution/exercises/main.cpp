@@ -25,20 +25,17 @@ namespace {
 
 using namespace course;
 
-Size image(std::int64_t rows, std::int64_t cols, std::int64_t width, std::int64_t border) {
-  return Size{{{"rows", rows}, {"cols", cols}, {"width", width}, {"border", border}}};
-}
-
 /// Every border, sizes that divide nothing, images smaller than the filter; then one of `width`
 /// whose requests are counted: a multiple of most tiles.
 std::vector<Size> sizes_up_to(std::int64_t width) {
-  return {
-      image(32, 64, 5, by_zero),      image(32, 64, 5, by_clamp),  image(32, 64, 5, by_reflect),
-      image(1, 1, 3, by_reflect),     image(2, 3, 31, by_clamp),   image(3, 2, 9, by_reflect),
-      image(1, 259, 7, by_zero),      image(133, 1, 7, by_clamp),  image(0, 5, 3, by_zero),
-      image(5, 0, 3, by_clamp),       image(67, 131, 5, by_clamp), image(37, 70, 9, by_reflect),
-      image(65, 33, 1, by_zero),      image(20, 40, 17, by_zero),  image(16, 40, 31, by_reflect),
-      image(64, 128, width, by_clamp)};
+  return {image_size(32, 64, 5, by_zero),     image_size(32, 64, 5, by_clamp),
+          image_size(32, 64, 5, by_reflect),  image_size(1, 1, 3, by_reflect),
+          image_size(2, 3, 31, by_clamp),     image_size(3, 2, 9, by_reflect),
+          image_size(1, 259, 7, by_zero),     image_size(133, 1, 7, by_clamp),
+          image_size(0, 5, 3, by_zero),       image_size(5, 0, 3, by_clamp),
+          image_size(67, 131, 5, by_clamp),   image_size(37, 70, 9, by_reflect),
+          image_size(65, 33, 1, by_zero),     image_size(20, 40, 17, by_zero),
+          image_size(16, 40, 31, by_reflect), image_size(64, 128, width, by_clamp)};
 }
 
 /// The weighted mean of a window. Weights fall with the distance and with the difference.
@@ -97,7 +94,7 @@ int main(int argc, char** argv) {
   const std::int64_t counted = width[exercise.number - 1];
   exercise.test_sizes = sizes_up_to(counted);
   // So large that one block takes more requests in turn than a grid, even if it takes few.
-  exercise.counted = image(128, exercise.number == 5 ? 192 : 256, counted, by_clamp);
+  exercise.counted = image_size(128, exercise.number == 5 ? 192 : 256, counted, by_clamp);
   if (exercise.number == 1) {
     exercise.yours =
         row("yours", "your version", static_cast<ConvolveFromMemory*>(exercise::convolve));
@@ -119,7 +116,7 @@ int main(int argc, char** argv) {
     exercise.room.in_turn = 2;
   } else if (exercise.number == 4) {
     exercise.yours = row("yours", "your version", static_cast<Convolve*>(exercise::convolve));
-    exercise.size = image(8192, 8192, 17, by_clamp);
+    exercise.size = image_size(8192, 8192, 17, by_clamp);
     exercise.compared = row("03_tile", "tile with halo", tile::convolve);
     // Version 03 reads 81 pixels for 81 multiplications, a wavefront each. Two pixels of a column
     // take 9 + 1 reads for 2 x 9 multiplications: 0.556; three 0.407, four 0.333, eight 0.222.
@@ -135,7 +132,7 @@ int main(int argc, char** argv) {
     exercise.make = make_problem<SeparableConvolution>();
     exercise.yours =
         row("yours", "your version", static_cast<ConvolveSeparable*>(exercise::convolve));
-    exercise.size = image(8192, 8192, 31, by_clamp);
+    exercise.size = image_size(8192, 8192, 31, by_clamp);
     exercise.compared = row("04_points", "eight pixels per thread", points::convolve)
                             .solving(make_problem<WholeSeparable>());
     // The problem has 2 x 31 multiplications per pixel. In a tile of h rows, h + 30 rows take 31

@@ -312,14 +312,16 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
 }
 }  // namespace all_threads_add
 
-// The barriers are at the top of the steps; no barrier follows the last step.
+// A grid that strides, as in version 06, and an atomic per block. The barriers are at the top of
+// the steps; no barrier follows the last step.
 namespace barrier_first {
-// 1 2: PASSED
-__global__ void sum_blocks(const float* in, float* out, std::int64_t n) {
+// 1 2 5: PASSED
+__global__ void sum_strided(const float* in, float* out, std::int64_t n) {
   __shared__ float s[256];
   const unsigned t = threadIdx.x;
-  const std::int64_t i = std::int64_t{blockIdx.x} * 256 + t;
-  s[t] = i < n ? in[i] : 0.0f;
+  float sum = 0;
+  for (std::int64_t i = blockIdx.x * 256 + t; i < n; i += gridDim.x * 256) sum += in[i];
+  s[t] = sum;
   for (unsigned half = 128; half > 0; half /= 2) {
     __syncthreads();
     if (t < half) s[t] += s[t + half];
@@ -330,7 +332,8 @@ __global__ void sum_blocks(const float* in, float* out, std::int64_t n) {
 cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
   if (cudaError_t error = cudaMemsetAsync(out, 0, sizeof(float), stream)) return error;
   if (n == 0) return cudaSuccess;
-  sum_blocks<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(in, out, n);
+  const std::int64_t blocks = (n + 255) / 256;
+  sum_strided<<<static_cast<unsigned>(blocks < 1056 ? blocks : 1056), 256, 0, stream>>>(in, out, n);
   return cudaGetLastError();
 }
 }  // namespace barrier_first
@@ -408,31 +411,6 @@ cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t str
   return cudaGetLastError();
 }
 }  // namespace strided_grid
-
-// Version 06 with an atomic: the loop first, then the whole tree of exercise 2.
-namespace whole_tree_after_the_loop {
-// 5: PASSED
-__global__ void sum_strided(const float* in, float* out, std::int64_t n) {
-  __shared__ float s[256];
-  const unsigned t = threadIdx.x;
-  float sum = 0;
-  for (std::int64_t i = blockIdx.x * 256 + t; i < n; i += gridDim.x * 256) sum += in[i];
-  s[t] = sum;
-  for (unsigned half = 128; half > 0; half /= 2) {
-    __syncthreads();
-    if (t < half) s[t] += s[t + half];
-  }
-  if (t == 0) atomicAdd(out, s[0]);
-}
-
-cudaError_t add_up(const float* in, float* out, std::int64_t n, cudaStream_t stream) {
-  if (cudaError_t error = cudaMemsetAsync(out, 0, sizeof(float), stream)) return error;
-  if (n == 0) return cudaSuccess;
-  const std::int64_t blocks = (n + 255) / 256;
-  sum_strided<<<static_cast<unsigned>(blocks < 1056 ? blocks : 1056), 256, 0, stream>>>(in, out, n);
-  return cudaGetLastError();
-}
-}  // namespace whole_tree_after_the_loop
 
 // Vectors; each warp adds its sum to the block's by an atomic in shared memory.
 namespace vectors_and_warps {
