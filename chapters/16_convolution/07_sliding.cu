@@ -1,9 +1,10 @@
-// Idea: for small filters no shared memory. A warp loads each row of the image once, four columns
-//   per lane, and lanes hand the columns at the edge of their four to their neighbors by shuffles.
-//   A lane has four rows of results; the window slides down over the rows that it has loaded.
+// Idea: for small filters no shared memory. A lane loads four columns of each row of the image and
+//   gets the columns beside them from its neighbors by shuffles. The first and the last lane of a
+//   warp have one neighbor only: they load, and compute nothing. A lane has four rows of results;
+//   the window slides down over the rows that it has loaded.
 // Predicts: all loads of a thread leave before it waits for the first: no barrier, no tile to wait
 //   for. With width 3 and 5 the copy rate is the limit.
-// Still wrong: more registers with each row more. It takes widths up to 7.
+// Still wrong: more registers and shuffles with each row more. It takes widths up to 7.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace sliding {
 
 constexpr int per_row = 4, per_thread = 4, warps = 4;
-constexpr int block_cols = 32 * per_row, block_rows = warps * per_thread, largest = 7;
+constexpr int block_cols = 30 * per_row, block_rows = warps * per_thread, largest = 7;
 
 /// Four pixels from (y, x) on.
 __device__ float4 four_pixels(const float* image, int rows, int cols, int y, int x, int rule) {
@@ -24,35 +25,34 @@ __device__ float4 four_pixels(const float* image, int rows, int cols, int y, int
                      border::pixel(image, rows, cols, y, x + 3, rule));
 }
 
-template <int width>
-__global__ void __launch_bounds__(32 * warps)
+template <bool vectors>
+__device__ void load_row(float (&to)[per_row], const float* from) {
+  if (vectors) {
+    *reinterpret_cast<float4*>(to) = *reinterpret_cast<const float4*>(from);
+  } else {
+#pragma unroll
+    for (int k = 0; k < per_row; ++k) to[k] = from[k];
+  }
+}
+
+/// `vectors`: all rows of the image and of out begin at multiples of 16 bytes.
+template <int width, bool vectors>
+__global__ void __launch_bounds__(32 * warps, 8)
     convolve_image(const float* image, const __grid_constant__ Filter filter, float* out, int rows,
-                   int cols, int rule, bool vectors) {
+                   int cols, int rule) {
   constexpr int radius = width / 2, loaded = per_thread + width - 1;
-  const int lane = threadIdx.x, first_x = blockIdx.x * block_cols, x = first_x + per_row * lane;
+  const int lane = threadIdx.x, x = blockIdx.x * block_cols + per_row * (lane - 1);
   const int y = blockIdx.y * block_rows + threadIdx.y * per_thread;
   if (y >= rows) return;  // the whole warp
-  const bool first = lane == 0, last = lane == 31;
-  const int next = first ? -4 : 4;  // where the columns beside the warp's 128 are
-  float own[loaded][4], beside[loaded][4];
-  if (vectors && first_x >= 4 && first_x + block_cols + 4 <= cols && y >= radius &&
-      y + per_thread + radius <= rows) {
+  float own[loaded][per_row];
+  if (x >= 0 && x + per_row <= cols && y >= radius && y + per_thread + radius <= rows) {
     const float* from = image + std::int64_t{y - radius} * cols + x;
 #pragma unroll
-    for (int i = 0; i < loaded; ++i, from += cols) {
-      *reinterpret_cast<float4*>(own[i]) = *reinterpret_cast<const float4*>(from);
-      if (first || last) {
-        *reinterpret_cast<float4*>(beside[i]) = *reinterpret_cast<const float4*>(from + next);
-      }
-    }
+    for (int i = 0; i < loaded; ++i, from += cols) load_row<vectors>(own[i], from);
   } else {
 #pragma unroll
     for (int i = 0; i < loaded; ++i) {
-      const int row = y + i - radius;
-      *reinterpret_cast<float4*>(own[i]) = four_pixels(image, rows, cols, row, x, rule);
-      if (first || last) {
-        *reinterpret_cast<float4*>(beside[i]) = four_pixels(image, rows, cols, row, x + next, rule);
-      }
+      *reinterpret_cast<float4*>(own[i]) = four_pixels(image, rows, cols, y + i - radius, x, rule);
     }
   }
 
@@ -64,10 +64,8 @@ __global__ void __launch_bounds__(32 * warps)
     for (int k = 0; k < per_row; ++k) window[radius + k] = own[i][k];
 #pragma unroll
     for (int k = 0; k < radius; ++k) {
-      const float left = __shfl_up_sync(~0u, own[i][4 - radius + k], 1);
-      const float right = __shfl_down_sync(~0u, own[i][k], 1);
-      window[k] = first ? beside[i][4 - radius + k] : left;
-      window[radius + per_row + k] = last ? beside[i][k] : right;
+      window[k] = __shfl_up_sync(~0u, own[i][per_row - radius + k], 1);
+      window[radius + per_row + k] = __shfl_down_sync(~0u, own[i][k], 1);
     }
 #pragma unroll
     for (int r = 0; r < per_thread; ++r) {
@@ -82,6 +80,7 @@ __global__ void __launch_bounds__(32 * warps)
     }
   }
 
+  if (lane == 0 || lane == 31) return;  // a window without its left or right part
 #pragma unroll
   for (int r = 0; r < per_thread; ++r) {
     if (y + r >= rows || x >= cols) break;
@@ -109,11 +108,11 @@ cudaError_t convolve(const float* image, const Filter& filter, float* out, std::
   }
   if (rows == 0 || cols == 0) return cudaSuccess;
   const bool aligned = border::rows_are_aligned(image, cols) && border::rows_are_aligned(out, cols);
+  const dim3 grid = border::grid(rows, cols, block_rows, block_cols), block(32, warps);
+  const auto r = static_cast<int>(rows), c = static_cast<int>(cols);
   widths::choose<1, largest>(static_cast<int>(width), [&](auto w) {
-    convolve_image<w()>
-        <<<border::grid(rows, cols, block_rows, block_cols), dim3(32, warps), 0, stream>>>(
-            image, filter, out, static_cast<int>(rows), static_cast<int>(cols),
-            static_cast<int>(rule), aligned);
+    const auto kernel = aligned ? convolve_image<w(), true> : convolve_image<w(), false>;
+    kernel<<<grid, block, 0, stream>>>(image, filter, out, r, c, static_cast<int>(rule));
   });
   return cudaGetLastError();
 }

@@ -55,4 +55,24 @@ cudaError_t convolve(const float* image, const float* reversed, float* out, std:
   return status == NPP_NO_ERROR ? cudaSuccess : cudaErrorUnknown;
 }
 
+/// The same for 8-bit pixels and whole coefficients, last to first in device memory: sums divided
+/// by 2^filter.shift, rounded down, limited to 0 to 255.
+cudaError_t convolve_bytes(const std::uint8_t* image, const std::int32_t* reversed,
+                           const ByteFilter& filter, std::uint8_t* out, std::int64_t rows,
+                           std::int64_t cols, std::int64_t width, cudaStream_t stream) {
+  if (rows < 0 || rows > INT32_MAX / 8 || cols < 0 || cols > INT32_MAX / 8 || width < 1 ||
+      width > largest_width || width % 2 == 0 || filter.shift < 0 || filter.shift > 30) {
+    return cudaErrorInvalidValue;
+  }
+  if (rows == 0 || cols == 0) return cudaSuccess;
+  NppStreamContext context;
+  if (cudaError_t error = context_of(stream, &context)) return error;
+  const auto w = static_cast<int>(width), pitch = static_cast<int>(cols);
+  const NppiSize size = {pitch, static_cast<int>(rows)}, mask = {w, w};
+  const NppStatus status =
+      nppiFilterBorder_8u_C1R_Ctx(image, pitch, size, {0, 0}, out, pitch, size, reversed, mask,
+                                  {w / 2, w / 2}, 1 << filter.shift, NPP_BORDER_REPLICATE, context);
+  return status == NPP_NO_ERROR ? cudaSuccess : cudaErrorUnknown;
+}
+
 }  // namespace npp

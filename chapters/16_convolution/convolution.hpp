@@ -39,6 +39,10 @@ using ConvolveBytes = cudaError_t(const std::uint8_t* image, const ByteFilter& f
 using ConvolveReversed = cudaError_t(const float* image, const float* reversed, float* out,
                                      std::int64_t rows, std::int64_t cols, std::int64_t width,
                                      cudaStream_t stream);
+using ConvolveBytesReversed = cudaError_t(const std::uint8_t* image, const std::int32_t* reversed,
+                                          const ByteFilter& filter, std::uint8_t* out,
+                                          std::int64_t rows, std::int64_t cols, std::int64_t width,
+                                          cudaStream_t stream);
 using ConvolveInWorkspace = cudaError_t(void* workspace, std::size_t& workspace_bytes,
                                         const float* image, const float* filter, float* out,
                                         std::int64_t rows, std::int64_t cols, std::int64_t width,
@@ -358,9 +362,28 @@ class ByteConvolution : public Convolution {
       }
     }
     const double quotient = static_cast<double>(sum) / std::exp2(bytes_.shift);
-    return std::clamp(std::floor(quotient + 0.5), 0.0, 255.0);
+    return std::clamp(std::floor(quotient + half_), 0.0, 255.0);
   }
 
- private:
   ByteFilter bytes_ = {};
+  double half_ = 0.5;  // halves up
+};
+
+/// The same for NPP: its border, the coefficients as a second input, last to first, and the sums
+/// rounded down.
+class ByteConvolutionOfNpp : public ByteConvolution {
+ public:
+  ByteConvolutionOfNpp(const course::Size& size, std::uint64_t seed, course::Input input)
+      : ByteConvolution(size, seed, input) {
+    rule_ = by_clamp;
+    half_ = 0;
+  }
+  std::vector<course::Array> inputs() const override {
+    std::vector<course::Array> both = ByteConvolution::inputs();
+    both.push_back({"filter", taps(), course::Type::i32, seed()});
+    both[1].values = [this](void* host) {
+      std::reverse_copy(bytes_.at, bytes_.at + taps(), static_cast<std::int32_t*>(host));
+    };
+    return both;
+  }
 };
