@@ -197,7 +197,7 @@ cudaError_t convolve(const std::uint8_t* image, const ByteFilter& filter, std::u
   widths::choose<1, largest_width>(static_cast<int>(width), [&](auto w) {
     // A small filter: four rows of results, and all rows of the image that they take at once.
     constexpr bool small = w() <= 15;
-    constexpr int words = small ? 2 : 4, per_thread = small ? 4 : 2;
+    constexpr int words = small ? 2 : 4, per_thread = small ? 4 : 1;
     constexpr int together = small ? per_thread + w() - 1 : 1;
     convolve_image<w(), words, per_thread, together>
         <<<border::grid(rows, cols, warps * per_thread, 30 * 4 * words), dim3(32, warps), 0,

@@ -35,20 +35,19 @@ cufftResult make(Plan* plan, int rows, int cols) {
 }
 
 /// Pixel (y, x) of the extended image is pixel (y - radius, x - radius) of the image. A row has
-/// `pitch` floats.
+/// `pitch` floats; cuFFT reads, but does not use, those that no pixel has.
 __global__ void extend_image(const float* image, float* to, int rows, int cols, int radius,
-                             int rule, int to_rows, int to_cols, int pitch) {
+                             int rule, int to_rows, int pitch) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
-  if (x >= to_cols || y >= to_rows) return;
+  if (x >= pitch || y >= to_rows) return;
   const bool is_used = y < rows + 2 * radius && x < cols + 2 * radius;
   to[std::int64_t{y} * pitch + x] =
       is_used ? border::pixel(image, rows, cols, y - radius, x - radius, rule) : 0;
 }
 
-__global__ void place_filter(const float* filter, float* to, int width, int to_rows, int to_cols,
-                             int pitch) {
+__global__ void place_filter(const float* filter, float* to, int width, int to_rows, int pitch) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
-  if (x >= to_cols || y >= to_rows) return;
+  if (x >= pitch || y >= to_rows) return;
   to[std::int64_t{y} * pitch + x] = x < width && y < width ? filter[y * width + x] : 0;
 }
 
@@ -111,13 +110,13 @@ cudaError_t run(void* workspace, std::size_t& workspace_bytes, const float* imag
       return cudaErrorUnknown;
     }
   }
-  const dim3 block(32, 8), grid = border::grid(to_rows, to_cols, 8, 32);
+  const dim3 block(32, 8), grid = border::grid(to_rows, pitch, 8, 32);
   extend_image<<<grid, block, 0, stream>>>(image, extended, r, c, w / 2, static_cast<int>(rule),
-                                           to_rows, to_cols, pitch);
+                                           to_rows, pitch);
   auto* const product = reinterpret_cast<cufftComplex*>(extended);
   if (cufftExecR2C(plan.forward, extended, product) != CUFFT_SUCCESS) return cudaErrorUnknown;
   if (of_filter) {
-    place_filter<<<grid, block, 0, stream>>>(filter, second, w, to_rows, to_cols, pitch);
+    place_filter<<<grid, block, 0, stream>>>(filter, second, w, to_rows, pitch);
     if (cufftExecR2C(plan.forward, second, reinterpret_cast<cufftComplex*>(second)) !=
         CUFFT_SUCCESS) {
       return cudaErrorUnknown;

@@ -315,13 +315,6 @@ class SeparableConvolution : public Convolution {
   SeparableFilter separable_ = {};
 };
 
-/// The same for a version that takes any filter: it gets all products.
-class WholeSeparable : public SeparableConvolution {
- public:
-  using SeparableConvolution::SeparableConvolution;
-  const void* object() const override { return &filter_; }
-};
-
 /// 8-bit pixels: the sum of whole coefficients and pixels, divided by 2^shift, rounded to the
 /// nearest (halves up), and limited to 0 to 255. Exact.
 class ByteConvolution : public Convolution {

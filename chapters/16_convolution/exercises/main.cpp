@@ -8,7 +8,7 @@
 #include "exercise/exercise.hpp"
 
 COURSE_LAUNCHERS(ConvolveFromMemory, (convolve), exercise);
-COURSE_LAUNCHERS(Convolve, (convolve), exercise, tile, points);
+COURSE_LAUNCHERS(Convolve, (convolve), exercise);
 COURSE_LAUNCHERS(ConvolveSeparable, (convolve), exercise);
 
 using ConvolveBy = cudaError_t(const float* image, const float* coefficients, const Filter& filter,
@@ -116,33 +116,23 @@ int main(int argc, char** argv) {
     exercise.room.in_turn = 2;
   } else if (exercise.number == 4) {
     exercise.yours = row("yours", "your version", static_cast<Convolve*>(exercise::convolve));
-    exercise.size = image_size(8192, 8192, 17, by_clamp);
-    exercise.compared = row("03_tile", "tile with halo", tile::convolve);
+    exercise.untimed = "wavefronts of shared memory";
     // Version 03 reads 81 pixels for 81 multiplications, a wavefront each. Two pixels of a column
     // take 9 + 1 reads for 2 x 9 multiplications: 0.556; three 0.407, four 0.333, eight 0.222.
     exercise.most.read_wavefronts_per_multiply = 0.4;
     exercise.most.read_wavefronts = 1.5;
-    // A GPU filters by 17 x 17: a warp of version 03 takes a wavefront for a multiplication, so a
-    // clock of an SM. Four pixels take 0.294, and with moves and constants 2.5 instructions, of
-    // which an SM issues four per clock: 0.64.
-    exercise.least_ratio = 1.5;
     exercise.room.sectors = exercise.room.wavefronts = 2;  // small tiles, four pixels per thread
     exercise.room.in_turn = 3;
   } else if (exercise.number == 5) {
     exercise.make = make_problem<SeparableConvolution>();
     exercise.yours =
         row("yours", "your version", static_cast<ConvolveSeparable*>(exercise::convolve));
-    exercise.size = image_size(8192, 8192, 31, by_clamp);
-    exercise.compared = row("04_points", "eight pixels per thread", points::convolve)
-                            .solving(make_problem<WholeSeparable>());
+    exercise.untimed = "wavefronts of shared memory";
     // The problem has 2 x 31 multiplications per pixel. In a tile of h rows, h + 30 rows take 31
     // reads per pixel, and results 31 more: 1.94 per multiplication for h = 16, 1.47 for 32, 1.23
     // for 64. With all 31 x 31 products: 15.5; 8 pixels per thread: 2.38; 16: 1.44, but too many
     // in turn.
     exercise.most.read_wavefronts_per_multiply = 1.5;
-    // All products take a warp 961 multiplications, four of which an SM does per clock: 240 clocks.
-    // Two passes take 76 wavefronts, a clock each.
-    exercise.least_ratio = 1.5;
     exercise.room.sectors = 2.5;  // smaller tiles load more halo
     // All products take 4.2 times as many, but their wavefronts say more. One block: 6 times.
     exercise.room.in_turn = 4.25;
