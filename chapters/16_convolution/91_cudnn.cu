@@ -22,7 +22,9 @@ struct Plan {
   std::size_t workspace_bytes = 0;
 };
 
-constexpr std::size_t most_workspace = std::size_t{1} << 30;  // bytes that an algorithm may ask for
+// Bytes that an algorithm may ask for: when it is measured, and at the size that is convolved.
+constexpr std::size_t sample_workspace = std::size_t{1} << 28,
+                      most_workspace = std::size_t{1} << 30;
 
 /// Makes a plan and lets cuDNN measure its algorithms. Not while a stream is captured.
 cudnnStatus_t make(Plan* plan, int rows, int cols, int width) {
@@ -48,21 +50,32 @@ cudnnStatus_t make(Plan* plan, int rows, int cols, int width) {
     status = cudnnSetConvolutionMathType(plan->convolution, CUDNN_FMA_MATH);
   }
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  // All its algorithms take seconds for a large image, so it measures them on a small one.
+  // All its algorithms together take seconds for a large image: it measures them on a small one.
+  const int few_rows = std::min(rows, 1024), few_cols = std::min(cols, 1024);
+  const std::size_t image_bytes = sizeof(float) * 1024 * 1024, filter_bytes = 4096;
+  const std::size_t scratch_bytes = 2 * image_bytes + filter_bytes + sample_workspace;
+  char* scratch = nullptr;  // an image, a result, a filter, a workspace
+  if (cudaMalloc(&scratch, scratch_bytes) != cudaSuccess) {
+    cudaGetLastError();
+    return CUDNN_STATUS_ALLOC_FAILED;
+  }
+  cudaMemset(scratch, 0, scratch_bytes);
   cudnnTensorDescriptor_t sample = nullptr;
   status = cudnnCreateTensorDescriptor(&sample);
   if (status == CUDNN_STATUS_SUCCESS) {
-    status = cudnnSetTensor4dDescriptor(sample, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1,
-                                        std::min(rows, 1024), std::min(cols, 1024));
+    status = cudnnSetTensor4dDescriptor(sample, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1, few_rows,
+                                        few_cols);
   }
   cudnnConvolutionFwdAlgoPerf_t found[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
   int count = 0;
   if (status == CUDNN_STATUS_SUCCESS) {
-    status = cudnnFindConvolutionForwardAlgorithm(plan->handle, sample, plan->filter,
-                                                  plan->convolution, sample,
-                                                  CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, found);
+    status = cudnnFindConvolutionForwardAlgorithmEx(
+        plan->handle, sample, scratch, plan->filter, scratch + 2 * image_bytes, plan->convolution,
+        sample, scratch + image_bytes, CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, found,
+        scratch + 2 * image_bytes + filter_bytes, sample_workspace);
   }
   cudnnDestroyTensorDescriptor(sample);
+  cudaFree(scratch);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   for (int k = 0; k < count; ++k) {  // fastest first
     if (found[k].status != CUDNN_STATUS_SUCCESS || found[k].mathType != CUDNN_FMA_MATH) continue;

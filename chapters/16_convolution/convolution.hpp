@@ -192,26 +192,20 @@ class Convolution : public course::Problem {
   Filter filter_ = {};
 };
 
-/// The same for a library: always the border that it has, whatever the size says.
-class WithBorder : public Convolution {
+/// The same for NPP: always clamped, whatever the size says, and the filter last to first.
+class OfNpp : public Convolution {
  public:
-  WithBorder(const course::Size& size, std::uint64_t seed, course::Input input, std::int64_t rule,
-             bool is_reversed = false)
-      : Convolution(size, seed, input), is_reversed_(is_reversed) {
-    rule_ = rule;
+  OfNpp(const course::Size& size, std::uint64_t seed, course::Input input)
+      : Convolution(size, seed, input) {
+    rule_ = by_clamp;
   }
   std::vector<course::Array> inputs() const override {
     std::vector<course::Array> both = Convolution::inputs();
-    if (is_reversed_) {
-      both[1].values = [this](void* host) {
-        std::reverse_copy(filter_.at, filter_.at + taps(), static_cast<float*>(host));
-      };
-    }
+    both[1].values = [this](void* host) {
+      std::reverse_copy(filter_.at, filter_.at + taps(), static_cast<float*>(host));
+    };
     return both;
   }
-
- private:
-  bool is_reversed_;
 };
 
 /// Two transforms of the whole image: each result has a share of the errors of all pixels, some
@@ -227,6 +221,15 @@ class ForFft : public Convolution {
                         : input() == course::Input::denormal ? 0x1p-120
                                                              : 1;
     return {typical * unit, 0, false};
+  }
+};
+
+/// For cuDNN, some of whose algorithms transform, too: always zeros outside.
+class OfCudnn : public ForFft {
+ public:
+  OfCudnn(const course::Size& size, std::uint64_t seed, course::Input input)
+      : ForFft(size, seed, input) {
+    rule_ = by_zero;
   }
 };
 
@@ -364,9 +367,9 @@ class ByteConvolution : public Convolution {
 
 /// The same for NPP: its border, the coefficients as a second input, last to first, and the sums
 /// rounded down.
-class ByteConvolutionOfNpp : public ByteConvolution {
+class BytesOfNpp : public ByteConvolution {
  public:
-  ByteConvolutionOfNpp(const course::Size& size, std::uint64_t seed, course::Input input)
+  BytesOfNpp(const course::Size& size, std::uint64_t seed, course::Input input)
       : ByteConvolution(size, seed, input) {
     rule_ = by_clamp;
     half_ = 0;

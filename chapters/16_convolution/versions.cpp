@@ -43,13 +43,13 @@ Version up_to_width(Version version, std::int64_t width) {
 Version of_npp() {
   return row("90_npp", "FilterBorder, clamp", npp::convolve)
       .peer("NPP")
-      .solving(make_problem<WithBorder>(std::int64_t{by_clamp}, true));
+      .solving(make_problem<OfNpp>());
 }
 
 Version of_cudnn() {
   return row("91_cudnn", "ConvolutionForward, zero", cudnn::convolve)
       .peer("cuDNN")
-      .solving(make_problem<WithBorder>(std::int64_t{by_zero}));
+      .solving(make_problem<OfCudnn>());
 }
 
 Version of_fft() {
@@ -199,7 +199,7 @@ Study of_bytes() {
   study.versions = {row("10_bytes", "four pixels per instruction", bytes::convolve),
                     row("90_npp", "FilterBorder, clamp, rounded down", npp::convolve_bytes)
                         .peer("NPP")
-                        .solving(make_problem<ByteConvolutionOfNpp>())};
+                        .solving(make_problem<BytesOfNpp>())};
   for (const int width : {3, 5, 9, 17, 31}) {
     study.sizes.push_back(image_size(16384, 16384, width));
   }
