@@ -298,7 +298,8 @@ class Script(unittest.TestCase):
     def test_a_failing_check(self) -> None:
         said = self.gpu(EXIT_check="8", code=1)
         self.assertEqual(self.table(said), {**self.ALL, "check": "FAILED", "record": "left",
-                                            "profile": "left", "compare": "skipped"})
+                                            "sanitize": "left", "profile": "left",
+                                            "compare": "skipped"})
         self.assertIn("    words of check\n", said)
         self.assertIn("record: left (check failed)", said)
         self.assertEqual(self.record.read_text(), self.old)
