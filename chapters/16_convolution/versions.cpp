@@ -109,6 +109,9 @@ std::vector<Size> test_sizes() {
   sizes.push_back(image_size(40, 300, 3, by_reflect));  // a whole block of 07 inside
   sizes.push_back(image_size(40, 420, 5, by_clamp));
   sizes.push_back(image_size(41, 420, 7, by_reflect));
+  for (const int width : {9, 11}) {  // and of 80
+    sizes.push_back(image_size(45, 420, width, width == 9 ? by_reflect : by_clamp));
+  }
   return sizes;
 }
 
@@ -209,6 +212,9 @@ Study of_bytes() {
     study.test_sizes.push_back(image_size(11, 1072, width, width % 3));
   }
   study.test_sizes.push_back(image_size(5, 560, 31, by_reflect));
+  for (const int width : {11, 13, 15, 17, 29}) {  // rows whose window lies in the image
+    study.test_sizes.push_back(image_size(width + 6, 496, width, width % 3));
+  }
   study.test_sizes.push_back(image_size(10, 496, 5, by_clamp));  // rows of whole 16 bytes
   study.axis = "width";
   study.axis_label = "width of the filter";
