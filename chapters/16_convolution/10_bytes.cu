@@ -1,7 +1,6 @@
 // Idea: 8-bit pixels, four in a word. dp4a multiplies four pixels by four coefficients and adds up.
-//   Where a window begins inside a word, the coefficients are shifted and not the pixels: the
-//   launcher passes each row of the filter with up to three zeros before it, as many as there would
-//   be behind it.
+//   Where a window begins inside a word, a row of coefficients with zeros before it is taken, if
+//   its words have so many zeros and w is at most 15; else the pixels are shifted.
 // Predicts: a quarter of the bytes, and for width 3 one instruction per row of the filter in place
 //   of three. The copy rate of bytes is the limit.
 // Still wrong: an image whose rows do not begin at multiples of 16 bytes is read byte by byte.
@@ -17,8 +16,9 @@ namespace bytes {
 
 constexpr int warps = 4, words_per_row = (largest_width + 3) / 4;
 
-/// The coefficients of a row in words of four, behind `zeros` zeros and before others up to a whole
-/// word: at[zeros][i * words_per_row + m]. A sum begins with `start`, the half that rounds.
+/// The coefficients of row i in words of four: at[zeros][i * words_per_row + m]. Each row begins
+/// with `zeros` zeros, and others fill its last word. A sum begins with `start`, the half that
+/// rounds.
 struct Coefficients {
   int at[4][largest_width * words_per_row];
   int start, shift;
@@ -84,7 +84,7 @@ __device__ unsigned pack_limited(const int (&four)[4]) {
 #endif
 }
 
-/// A lane computes `words` words of per_thread rows, but the first and the last lane only load.
+/// A lane computes `words` words of per_thread rows; the first and the last lane store none.
 /// `together`: how many rows of the image are loaded before the first is used.
 template <int width, int words, int per_thread, int together>
 __global__ void __launch_bounds__(32 * warps)

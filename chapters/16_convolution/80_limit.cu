@@ -105,8 +105,9 @@ __global__ void __launch_bounds__(32 * warps, 10)
 
 /// out[y][x] = the sum of filter[i][j] image[y + i - radius][x + j - radius], radius = width / 2,
 /// all row by row. image and out: device pointers. rule: a border::Rule.
-/// \returns cudaErrorInvalidValue for a width that is even or not 1 to 31, rows above 524,280, cols
-/// above 2^31 - 4097, another rule; or the error of the launch.
+/// \returns cudaErrorInvalidValue for a width that is even or not 1 to 31, more rows than its
+/// kernel takes (524,280 at least), cols above 2^31 - 4097, another rule; or the error of the
+/// launch.
 cudaError_t convolve(const float* image, const Filter& filter, float* out, std::int64_t rows,
                      std::int64_t cols, std::int64_t width, std::int64_t rule,
                      cudaStream_t stream) {

@@ -1,5 +1,5 @@
-// The peer of who has a network: cuDNN's convolution of one image with one channel, in fp32, with
-//   the border that it has, zeros. Of its algorithms the one that it finds to be the fastest.
+// The library for neural networks: cuDNN's convolution of one image with one channel, in fp32, with
+//   the border that it has, zeros. Of its algorithms the one that is the fastest on a small image.
 #include <cuda_runtime.h>
 #include <cudnn.h>
 

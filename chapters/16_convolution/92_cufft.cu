@@ -134,8 +134,8 @@ cudaError_t run(void* workspace, std::size_t& workspace_bytes, const float* imag
 
 /// out[y][x] = the sum of filter[i][j] image[y + i - radius][x + j - radius]. Device pointers. With
 /// workspace == nullptr: only writes the bytes of scratch memory that it needs, and makes the plan.
-/// \returns cudaErrorInvalidValue for other sizes than border::fit() takes and images above 2^30
-/// pixels, cudaErrorUnknown if cuFFT fails.
+/// \returns cudaErrorInvalidValue for other sizes than border::fit() takes and images of 2^30
+/// pixels or more, cudaErrorUnknown if cuFFT fails.
 cudaError_t convolve(void* workspace, std::size_t& workspace_bytes, const float* image,
                      const float* filter, float* out, std::int64_t rows, std::int64_t cols,
                      std::int64_t width, std::int64_t rule, cudaStream_t stream) {

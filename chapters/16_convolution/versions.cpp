@@ -129,7 +129,7 @@ Study sequence() {
 /// Where the copy is the limit, and where the multiplications are.
 Study widths() {
   std::vector<Size> sizes;
-  for (const int width : {3, 5, 7, 9, 13, 17, 31}) {
+  for (const int width : {3, 5, 7, 9, 11, 13, 17, 31}) {
     sizes.push_back(image_size(8192, 8192, width));
   }
   Study study = at_sizes(sequence(), "width", "Rate over the width of the filter",
