@@ -40,14 +40,14 @@ __global__ void __launch_bounds__(warps * 32)
 
   const int x = warp * warp_cols + lane % lanes_x * per_row, y = lane / lanes_x;
   const float* from = tile + y * pitch + x + margin - near;
-  float sums[per_thread][per_row] = {};
+  alignas(16) float sums[per_thread][per_row] = {};
 #pragma unroll 1
   for (int i = 0; i < width; ++i, from += pitch) {
     float coefficients[width];
     for (int j = 0; j < width; ++j) coefficients[j] = filter.at[i * width + j];
 #pragma unroll
     for (int r = 0; r < per_thread; ++r) {
-      float window[window_size];  // columns x - near to x + per_row + near
+      alignas(16) float window[window_size];  // columns x - near to x + per_row + near
 #pragma unroll
       for (int k = 0; k < window_size; k += 4) {
         *reinterpret_cast<float4*>(window + k) =

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(32 * warps, 8)
   const int lane = threadIdx.x, x = blockIdx.x * block_cols + per_row * (lane - 1);
   const int y = blockIdx.y * block_rows + threadIdx.y * per_thread;
   if (y >= rows) return;  // the whole warp
-  float own[loaded][per_row];
+  alignas(16) float own[loaded][per_row];
   if (x >= 0 && x + per_row <= cols && y >= radius && y + per_thread + radius <= rows) {
     const float* from = image + std::int64_t{y - radius} * cols + x;
 #pragma unroll
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(32 * warps, 8)
     }
   }
 
-  float sums[per_thread][per_row] = {};
+  alignas(16) float sums[per_thread][per_row] = {};
 #pragma unroll
   for (int i = 0; i < loaded; ++i) {
     float window[per_row + 2 * radius];

@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(32 * warps)
   __syncwarp();  // each warp reads the rows that it has copied
 
   for (int y = warp; y < block_rows + width - 1; y += warps) {
-    float window[window_size];  // columns x - near to x + per_row + near
+    alignas(16) float window[window_size];  // columns x - near to x + per_row + near
     float* const row = tile + y * pitch + per_row * lane;
 #pragma unroll
     for (int k = 0; k < window_size; k += 4) {
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(32 * warps)
   __syncthreads();
 
   const float* const from = tile + warp * per_thread * pitch + per_row * lane;
-  float sums[per_thread][per_row] = {};
+  alignas(16) float sums[per_thread][per_row] = {};
 #pragma unroll
   for (int i = 0; i < per_thread + width - 1; ++i) {
     const float4 four = *reinterpret_cast<const float4*>(from + i * pitch);

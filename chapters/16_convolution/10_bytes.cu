@@ -3,7 +3,8 @@
 //   its words have so many zeros and w is at most 15; else the pixels are shifted.
 // Predicts: a quarter of the bytes, and for width 3 one instruction per row of the filter in place
 //   of three. The copy rate of bytes is the limit.
-// Still wrong: an image whose rows do not begin at multiples of 16 bytes is read byte by byte.
+// Still wrong: where rows of image or out do not begin at multiples of 16 bytes, the image is read
+//   byte by byte.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(32 * warps)
 
 #pragma unroll 1
   for (int begin = 0; begin < per_thread + width - 1; begin += together) {
-    unsigned own[together][words];
+    alignas(16) unsigned own[together][words];
     if (inside) {
 #pragma unroll
       for (int n = 0; n < together; ++n) {

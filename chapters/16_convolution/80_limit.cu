@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(32 * warps, 10)
   constexpr int radius = width / 2, near = (radius + 3) / 4 * 4, loaded = per_thread + width - 1;
   const int first_x = blockIdx.x * block_cols, x = first_x + per_row * threadIdx.x;
   const int y = blockIdx.y * block_rows + threadIdx.y * per_thread;
-  float sums[per_thread][per_row] = {}, window[per_row + 2 * near];
+  alignas(16) float sums[per_thread][per_row] = {}, window[per_row + 2 * near];
   if (first_x >= near && first_x + block_cols + near <= cols && y >= radius &&
       y + per_thread + radius <= rows) {
     const float* from = image + std::int64_t{y - radius} * cols + x - near;
@@ -127,7 +127,8 @@ cudaError_t convolve(const float* image, const Filter& filter, float* out, std::
   return cudaGetLastError();
 }
 
-/// The same for filter[i][j] = column[i] row[j]. \returns as convolve().
+/// The same for filter[i][j] = column[i] row[j]; up to width 5 each product is rounded to a float.
+/// \returns as convolve().
 cudaError_t convolve(const float* image, const SeparableFilter& filter, float* out,
                      std::int64_t rows, std::int64_t cols, std::int64_t width, std::int64_t rule,
                      cudaStream_t stream) {

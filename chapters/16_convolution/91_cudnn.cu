@@ -94,8 +94,8 @@ cudnnStatus_t make(Plan* plan, int rows, int cols, int width) {
 
 /// out[y][x] = the sum of filter[i][j] image[y + i - radius][x + j - radius], zeros outside. Device
 /// pointers. With workspace == nullptr: only writes the bytes of scratch memory that it needs, and
-/// chooses the algorithm. \returns cudaErrorInvalidValue for other sizes, cudaErrorUnknown if cuDNN
-/// fails.
+/// chooses the algorithm, for this thread. \returns cudaErrorInvalidValue for other sizes,
+/// cudaErrorUnknown if cuDNN fails.
 cudaError_t convolve(void* workspace, std::size_t& workspace_bytes, const float* image,
                      const float* filter, float* out, std::int64_t rows, std::int64_t cols,
                      std::int64_t width, cudaStream_t stream) {

@@ -69,6 +69,7 @@ cudaError_t run(void* workspace, std::size_t& workspace_bytes, const float* imag
                 const float* filter, const float* spectrum, float* out, std::int64_t rows,
                 std::int64_t cols, std::int64_t width, std::int64_t rule, bool of_filter,
                 cudaStream_t stream) {
+  // Blocks of 8 rows, with room for the border and for smooth().
   if (!border::fit(rows, cols, width, rule, 7) || (cols > 0 && rows > INT32_MAX / 2 / cols)) {
     return cudaErrorInvalidValue;
   }
@@ -82,6 +83,7 @@ cudaError_t run(void* workspace, std::size_t& workspace_bytes, const float* imag
   const auto r = static_cast<int>(rows), c = static_cast<int>(cols), w = static_cast<int>(width);
   const auto to_rows = static_cast<int>(smooth(r + w - 1));
   const auto to_cols = static_cast<int>(smooth(c + w - 1));
+  if (to_rows > INT32_MAX / to_cols) return cudaErrorInvalidValue;
   const int pitch = to_cols + 2;
   const auto key = std::make_tuple(device, to_rows, to_cols);
   if (plans.count(key) == 0) {
@@ -134,8 +136,9 @@ cudaError_t run(void* workspace, std::size_t& workspace_bytes, const float* imag
 
 /// out[y][x] = the sum of filter[i][j] image[y + i - radius][x + j - radius]. Device pointers. With
 /// workspace == nullptr: only writes the bytes of scratch memory that it needs, and makes the plan.
-/// \returns cudaErrorInvalidValue for other sizes than border::fit() takes and images of 2^30
-/// pixels or more, cudaErrorUnknown if cuFFT fails.
+/// \returns cudaErrorInvalidValue for a width that is even or not 1 to 31, rows above 458,745, an
+/// image of 2^30 pixels or more, or of 2^31 when it is extended, another rule; cudaErrorUnknown if
+/// cuFFT fails.
 cudaError_t convolve(void* workspace, std::size_t& workspace_bytes, const float* image,
                      const float* filter, float* out, std::int64_t rows, std::int64_t cols,
                      std::int64_t width, std::int64_t rule, cudaStream_t stream) {

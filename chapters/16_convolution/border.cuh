@@ -22,7 +22,7 @@ __device__ inline int inside(int i, int n, int rule) {
   if (i >= 0 && i < n) return i;
   if (rule == zero) return -1;
   if (rule == clamp || n == 1) return i < 0 ? 0 : n - 1;
-  while (i < 0 || i >= n) i = i < 0 ? -i : 2 * (n - 1) - i;
+  while (i < 0 || i >= n) i = i < 0 ? -i : n - 1 - (i - (n - 1));
   return i;
 }
 
