@@ -1,5 +1,5 @@
 // Idea: for small filters no shared memory. A lane loads four columns of each row of the image and
-//   gets the columns beside them from its neighbors by shuffles. The first and the last lane of a
+//   gets the columns next to them from its neighbors by shuffles. The first and the last lane of a
 //   warp have one neighbor only: they load and shuffle, but store nothing. A lane has four rows of
 //   results; the window slides down over the rows that it has loaded.
 // Predicts: all loads of a thread leave before it waits for the first: no barrier, no tile to wait

@@ -1,6 +1,6 @@
 // Idea: for each width the kernel that fits. Up to width 7 version 07. From 13 on version 06. For
 //   widths 9 and 11 a kernel between them, in this file: no tile, and no shuffles either. A lane
-//   loads its whole window, row by row; what its neighbors load, too, comes from the L1 cache.
+//   loads its whole window, row by row; what its neighbors also load comes from the L1 cache.
 //   A separable filter takes version 09; but up to width 5 its product with 25 coefficients,
 //   because bytes limit both.
 // Predicts: at each width the better of the two limits, less what a block waits.

@@ -224,7 +224,7 @@ class ForFft : public Convolution {
   }
 };
 
-/// For cuDNN, some of whose algorithms transform, too: always zeros outside.
+/// For cuDNN, some of whose algorithms also transform: always zeros outside.
 class OfCudnn : public ForFft {
  public:
   OfCudnn(const course::Size& size, std::uint64_t seed, course::Input input)
