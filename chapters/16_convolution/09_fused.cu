@@ -1,87 +1,113 @@
-// Idea: both passes in one kernel, over a tile of 128 x 64 pixels in shared memory. A warp
-//   convolves a row of the tile and writes the result where the row was. After one barrier each
-//   thread slides down a column of four pixels.
+// Idea: both passes in one kernel, columns first, and each warp works alone. A lane slides down
+//   four columns of the image and keeps the sums of eight rows in registers. Its warp writes them
+//   to shared memory, and then convolves the eight rows.
 // Predicts: the image is read and the result written once, the least traffic; the halo, 1.4 times
-//   the tile with width 17, comes from the L2 cache.
-// Still wrong: with a width of 3 or 5 the barrier costs more than the multiplications it saves.
+//   the tile with width 17, comes from the L2 cache. No barrier: no warp waits for another.
+// Still wrong: the first and the last lanes of a warp have no window of their own. They compute
+//   columns, but no results: 4 of 32 with width 17, 8 with width 31.
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
 #include "border.cuh"
-#include "halo_row.cuh"
 #include "widths.cuh"
 
 namespace fused {
 
 constexpr int warps = 8, per_row = 4, per_thread = 8;
-constexpr int block_cols = 32 * per_row, block_rows = warps * per_thread;
+constexpr int warp_cols = 32 * per_row, block_rows = warps * per_thread;
+
+/// Columns that a warp needs on each side of its results: the radius, in whole vectors.
+template <int width>
+constexpr int side = (width / 2 + per_row - 1) / per_row* per_row;
 
 template <int width>
-constexpr int pitch_of = block_cols + 2 * halo::margin<width / 2>;
+constexpr int block_cols = warp_cols - 2 * side<width>;
 
-template <int width>
-__global__ void __launch_bounds__(32 * warps)
-    convolve_image(const float* image, const __grid_constant__ SeparableFilter filter, float* out,
-                   int rows, int cols, int rule, bool vectors) {
-  constexpr int radius = width / 2, margin = halo::margin<radius>, near = (radius + 3) / 4 * 4;
-  constexpr int pitch = pitch_of<width>, window_size = per_row + 2 * near;
-  extern __shared__ float4 shared[];
-  float* const tile = reinterpret_cast<float*>(shared);
-  const int lane = threadIdx.x, warp = threadIdx.y;
-  const int first_x = blockIdx.x * block_cols, first_y = blockIdx.y * block_rows;
-  for (int y = warp; y < block_rows + width - 1; y += warps) {
-    halo::copy_row<pitch>(tile + y * pitch, image, rows, cols, first_y + y - radius,
-                          first_x - margin, rule, vectors);
-  }
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncwarp();  // each warp reads the rows that it has copied
-
-  for (int y = warp; y < block_rows + width - 1; y += warps) {
-    alignas(16) float window[window_size];  // columns x - near to x + per_row + near
-    float* const row = tile + y * pitch + per_row * lane;
+template <bool vectors>
+__device__ void load_four(float (&to)[per_row], const float* from) {
+  if (vectors) {
+    *reinterpret_cast<float4*>(to) = *reinterpret_cast<const float4*>(from);
+  } else {
 #pragma unroll
-    for (int k = 0; k < window_size; k += 4) {
-      *reinterpret_cast<float4*>(window + k) =
-          *reinterpret_cast<const float4*>(row + margin - near + k);
+    for (int k = 0; k < per_row; ++k) to[k] = from[k];
+  }
+}
+
+/// Adds what row i of the image, counted from the first that the columns need, has for each sum.
+template <int width>
+__device__ void add_row(float (&sums)[per_thread][per_row], const float (&pixels)[per_row],
+                        const SeparableFilter& filter, int i) {
+#pragma unroll
+  for (int r = 0; r < per_thread; ++r) {
+    if (i - r < 0 || i - r >= width) continue;
+#pragma unroll
+    for (int k = 0; k < per_row; ++k) sums[r][k] += filter.column[i - r] * pixels[k];
+  }
+}
+
+/// `vectors`: all rows of the image and of out begin at multiples of 16 bytes.
+template <int width, bool vectors>
+__global__ void __launch_bounds__(32 * warps, 3)
+    convolve_image(const float* image, const __grid_constant__ SeparableFilter filter, float* out,
+                   int rows, int cols, int rule) {
+  constexpr int radius = width / 2, near = side<width>, loaded = per_thread + width - 1;
+  __shared__ alignas(16) float between[warps][per_thread][warp_cols];
+  const int lane = threadIdx.x, warp = threadIdx.y;
+  const int first_x = blockIdx.x * block_cols<width> - near, x = first_x + per_row * lane;
+  const int y = blockIdx.y * block_rows + warp * per_thread;
+
+  alignas(16) float sums[per_thread][per_row] = {}, pixels[per_row];
+  if (first_x >= 0 && first_x + warp_cols <= cols && y >= radius &&
+      y + per_thread + radius <= rows) {
+    const float* from = image + std::int64_t{y - radius} * cols + x;
+#pragma unroll
+    for (int i = 0; i < loaded; ++i, from += cols) {
+      load_four<vectors>(pixels, from);
+      add_row<width>(sums, pixels, filter, i);
     }
-    float sums[per_row] = {};
+  } else {
+    int col[per_row];
+    for (int k = 0; k < per_row; ++k) col[k] = border::inside(x + k, cols, rule);
+#pragma unroll 4
+    for (int i = 0; i < loaded; ++i) {
+      const int row = border::inside(y + i - radius, rows, rule);
+      for (int k = 0; k < per_row; ++k) {
+        pixels[k] = row < 0 || col[k] < 0 ? 0 : image[std::int64_t{row} * cols + col[k]];
+      }
+      add_row<width>(sums, pixels, filter, i);
+    }
+  }
+
+#pragma unroll
+  for (int r = 0; r < per_thread; ++r) {
+    *reinterpret_cast<float4*>(&between[warp][r][per_row * lane]) =
+        *reinterpret_cast<const float4*>(sums[r]);
+  }
+  __syncwarp();
+  if (lane < near / per_row || lane >= 32 - near / per_row || x >= cols) return;
+#pragma unroll
+  for (int r = 0; r < per_thread; ++r) {
+    if (y + r >= rows) break;
+    alignas(16) float window[per_row + 2 * near];  // columns x - near to x + per_row + near
+#pragma unroll
+    for (int k = 0; k < per_row + 2 * near; k += per_row) {
+      *reinterpret_cast<float4*>(window + k) =
+          *reinterpret_cast<const float4*>(&between[warp][r][per_row * lane - near + k]);
+    }
+    alignas(16) float results[per_row] = {};
 #pragma unroll
     for (int j = 0; j < width; ++j) {
 #pragma unroll
-      for (int k = 0; k < per_row; ++k) sums[k] += filter.row[j] * window[near - radius + j + k];
+      for (int k = 0; k < per_row; ++k) results[k] += filter.row[j] * window[near - radius + j + k];
     }
-    __syncwarp();  // the row is in registers
-    *reinterpret_cast<float4*>(row) = make_float4(sums[0], sums[1], sums[2], sums[3]);
-  }
-  __syncthreads();
-
-  const float* const from = tile + warp * per_thread * pitch + per_row * lane;
-  alignas(16) float sums[per_thread][per_row] = {};
-#pragma unroll
-  for (int i = 0; i < per_thread + width - 1; ++i) {
-    const float4 four = *reinterpret_cast<const float4*>(from + i * pitch);
-#pragma unroll
-    for (int r = 0; r < per_thread; ++r) {
-      if (i - r < 0 || i - r >= width) continue;  // known when this is compiled
-      sums[r][0] += filter.column[i - r] * four.x;
-      sums[r][1] += filter.column[i - r] * four.y;
-      sums[r][2] += filter.column[i - r] * four.z;
-      sums[r][3] += filter.column[i - r] * four.w;
-    }
-  }
-  const int x = first_x + per_row * lane, y = first_y + warp * per_thread;
-#pragma unroll
-  for (int r = 0; r < per_thread; ++r) {
-    if (y + r >= rows || x >= cols) break;
     float* const to = out + std::int64_t{y + r} * cols + x;
     if (vectors) {
-      *reinterpret_cast<float4*>(to) = *reinterpret_cast<const float4*>(sums[r]);
+      *reinterpret_cast<float4*>(to) = *reinterpret_cast<const float4*>(results);
     } else {
 #pragma unroll
       for (int k = 0; k < per_row; ++k) {
-        if (x + k < cols) to[k] = sums[r][k];
+        if (x + k < cols) to[k] = results[k];
       }
     }
   }
@@ -97,19 +123,12 @@ cudaError_t convolve(const float* image, const SeparableFilter& filter, float* o
   if (!border::fit(rows, cols, width, rule, block_rows)) return cudaErrorInvalidValue;
   if (rows == 0 || cols == 0) return cudaSuccess;
   const bool aligned = border::rows_are_aligned(image, cols) && border::rows_are_aligned(out, cols);
-  cudaError_t error = cudaSuccess;
   widths::choose<1, largest_width>(static_cast<int>(width), [&](auto w) {
-    constexpr int bytes = (block_rows + w() - 1) * pitch_of<w()> * int{sizeof(float)};
-    error = cudaFuncSetAttribute(convolve_image<w()>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 bytes);
-    if (error != cudaSuccess) return;
-    convolve_image<w()>
-        <<<border::grid(rows, cols, block_rows, block_cols), dim3(32, warps), bytes, stream>>>(
-            image, filter, out, static_cast<int>(rows), static_cast<int>(cols),
-            static_cast<int>(rule), aligned);
-    error = cudaGetLastError();
+    const auto kernel = aligned ? convolve_image<w(), true> : convolve_image<w(), false>;
+    kernel<<<border::grid(rows, cols, block_rows, block_cols<w()>), dim3(32, warps), 0, stream>>>(
+        image, filter, out, static_cast<int>(rows), static_cast<int>(cols), static_cast<int>(rule));
   });
-  return error;
+  return cudaGetLastError();
 }
 
 }  // namespace fused

@@ -94,8 +94,8 @@ cudnnStatus_t make(Plan* plan, int rows, int cols, int width) {
 
 /// out[y][x] = the sum of filter[i][j] image[y + i - radius][x + j - radius], zeros outside. Device
 /// pointers. With workspace == nullptr: only writes the bytes of scratch memory that it needs, and
-/// chooses the algorithm, for this thread. \returns cudaErrorInvalidValue for other sizes,
-/// cudaErrorUnknown if cuDNN fails.
+/// chooses the algorithm, for this thread. \returns cudaErrorInvalidValue for other sizes or a
+/// workspace that does not begin at a multiple of 256 bytes, cudaErrorUnknown if cuDNN fails.
 cudaError_t convolve(void* workspace, std::size_t& workspace_bytes, const float* image,
                      const float* filter, float* out, std::int64_t rows, std::int64_t cols,
                      std::int64_t width, cudaStream_t stream) {
@@ -122,7 +122,10 @@ cudaError_t convolve(void* workspace, std::size_t& workspace_bytes, const float*
     workspace_bytes = plan.workspace_bytes > 0 ? plan.workspace_bytes : 1;
     return cudaSuccess;
   }
-  if (workspace_bytes < plan.workspace_bytes) return cudaErrorInvalidValue;
+  if (workspace_bytes < plan.workspace_bytes ||
+      reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0) {
+    return cudaErrorInvalidValue;
+  }
   const float one = 1, zero = 0;
   if (cudnnSetStream(plan.handle, stream) != CUDNN_STATUS_SUCCESS ||
       cudnnConvolutionForward(plan.handle, &one, plan.image, image, plan.filter, filter,
