@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from test_results import ROOT, Folder, ladder, make_file, make_row, make_study, sweep  # noqa: E402
+from test_results import (LIMIT, ROOT, Folder, ladder, make_file, make_row, make_study,  # noqa: E402
+                          sweep)
 from course import figures, machine, map_plots, results, size_plots, tables  # noqa: E402
 
 PLOT = ROOT / "common" / "plot"
@@ -237,6 +238,20 @@ class Draws(Folder):
         done = self.run_plot("roofline", "h200.json")
         self.assertEqual((done.returncode, done.stderr.strip()),
                          (1, "h200.json: nothing to draw: no row with flops and bytes"))
+
+    @needs_matplotlib
+    def test_roofline_of_a_sweep_of_the_flops_per_byte(self):
+        flops = {width: 2 * 2**20 * width**2 for width in (3, 9)}
+        limit = dict(LIMIT, name="multiplications", value=12 * 2**20 / (flops[9] / 5e13) / 1e9)
+        rows = [make_row("01_simple", rate, study="width", size={"n": 2**20, "width": width},
+                         flops=flops[width], limit=limit if width == 9 else LIMIT)
+                for width, rate in ((3, 2000), (9, 1500))]
+        self.assertEqual(self.draw(make_file(rows, [make_study("width", "width")]), "roofline",
+                                   "h200.json"), ["h200-width-roofline.svg"])
+        text = (self.folder / "h200-width-roofline.svg").read_text()
+        for words in (">3<", ">9<", "multiplications: 50", "01_simple: "):
+            self.assertIn(words, text)
+        self.assertEqual(text.count("01_simple"), 1)
 
     @needs_matplotlib
     def test_comparison(self):

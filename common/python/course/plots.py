@@ -8,7 +8,7 @@ import argparse
 import math
 import textwrap
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import limiters, map_plots, results, size_plots, tables
 from .figures import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, PURPLE, ROLE_STYLE, STYLES,
@@ -85,10 +85,13 @@ def _limit_lines(axes: Any, rows: Sequence[Row], limits: Sequence[results.Limit]
 # Roofline
 
 def roofline_rows(result: ResultFile, study: Study) -> List[Row]:
-    """The rows with flops and bytes in the order of the file; of a sweep, those at its end, and of
-    several sizes at which all versions ran, those of the first."""
+    """The rows with flops and bytes in the order of the file: all of a sweep that changes the flops
+    per byte. Of another sweep those at its end, and of several sizes at which all versions ran,
+    those of the first."""
     rows = [row for row in result.rows_of(study.name) if row.flops and row.bytes and not row.words]
     axis = result.axis(study)
+    if axis and _intensities(rows) > 1:
+        return rows
     if axis and rows:
         last = max(row.size[axis] for row in rows)
         rows = [row for row in rows if row.size[axis] == last]
@@ -99,20 +102,43 @@ def roofline_rows(result: ResultFile, study: Study) -> List[Row]:
     return rows
 
 
+def _intensities(rows: Sequence[Row]) -> int:
+    """How many different flops per byte the rows have."""
+    return len({round(row.flops / row.bytes, 6) for row in rows if row.flops and row.bytes})
+
+
+def _flat_roofs(rows: Sequence[Row], slopes: Sequence[float]) -> Dict[str, float]:
+    """Limits that are no rate of memory, in Gflop/s, by name. `slopes`: the rates of memory."""
+    giga = {"GFLOP/s": 1.0, "TFLOP/s": 1000.0}
+    flat: Dict[str, float] = {}
+    for row in rows:
+        if not (row.limit and row.rate and row.median_s and row.flops and row.bytes):
+            continue
+        if row.limit.unit in giga:
+            flat[row.limit.name] = row.limit.value * giga[row.limit.unit]
+        elif row.limit.unit == row.unit:
+            seconds = row.median_s * row.rate / row.limit.value  # at the limit
+            if row.bytes / seconds / 1e9 < 0.97 * min(slopes, default=0):
+                flat[row.limit.name] = row.flops / seconds / 1e9
+    return flat
+
+
 def roofline(result: ResultFile, study: Study) -> Any:
-    """Flop rate over flops per byte, the versions joined in their order."""
+    """Flop rate over flops per byte: the versions joined in their order, or, if the sizes have
+    different flops per byte, the sizes of each version."""
     rows = roofline_rows(result, study)
+    axis = result.axis(study) if _intensities(rows) > 1 else None
+    count = len({row.version for row in rows}) if axis else len(rows)  # of labels
     points = [(row.flops / row.bytes, row.flops / row.median_s / 1e9) for row in rows]
     unit, scale = ("TFLOP/s", 1000.0) if max(y for _, y in points) >= 1e4 else ("GFLOP/s", 1.0)
     points = [(x, y / scale) for x, y in points]
-    giga = {"GFLOP/s": 1.0, "TFLOP/s": 1000.0}
     slopes = {name: gbs / scale for name, gbs in memory_roofs(result).items()}
-    flat = {limit: limit.value * giga[limit.unit] / scale
-            for limit in dict.fromkeys(row.limit for row in rows) if limit and limit.unit in giga}
+    flat = {name: gflops / scale for name, gflops
+            in _flat_roofs(rows, list(memory_roofs(result).values())).items()}
     ceiling = max(flat.values(), default=math.inf)
     knees = [ceiling / slope for slope in slopes.values()] if flat else []
     low, high = min([x for x, _ in points] + knees) / 4, max([x for x, _ in points] + knees) * 4
-    figure, axes = plain_pyplot().subplots(figsize=(6.0, max(4.5, 0.2 * len(rows) + 1)))
+    figure, axes = plain_pyplot().subplots(figsize=(6.0, max(4.5, 0.2 * count + 1)))
     tops = [y for _, y in points] + [min(ceiling, high * slope) for slope in slopes.values()]
     log_axis(axes.xaxis, low, high, 2)
     log_axis(axes.yaxis, 0.6 * min(y for _, y in points), 1.6 * max(tops))
@@ -120,25 +146,47 @@ def roofline(result: ResultFile, study: Study) -> Any:
         knee = min(high, ceiling / slope)
         axes.plot([low, knee], [low * slope, knee * slope], color=GREY, linewidth=1,
                   linestyle=style, label=f"{name}: {tables.digits(slope * scale)} GB/s")
-    for limit, value in flat.items():
+    for name, value in flat.items():
         axes.plot([min(knees, default=low), high], [value, value], color=BLACK, linewidth=1,
-                  label=f"{limit.name}: {tables.digits(limit.value)} {limit.unit}")
-    path = [point for point, row in zip(points, rows) if row.role == "version"]
-    axes.plot([x for x, _ in path], [y for _, y in path], color=BLUE, linewidth=1.2)
+                  label=f"{name}: {tables.digits(value)} {unit}")
+    paths: Dict[str, List[Tuple[float, float]]] = {}
+    for point, row in zip(points, rows):
+        if axis or row.role == "version":
+            paths.setdefault(row.version if axis else "", []).append(point)
+    for name, path in paths.items():
+        role = next(row.role for row in rows if not axis or row.version == name)
+        axes.plot([x for x, _ in path], [y for _, y in path], linewidth=1.2,
+                  color=ROLE_STYLE[role]["edgecolor"] if axis else BLUE)
     labels: List[Label] = []
     for (x, y), row in zip(points, rows):
+        if axis and (x, y) != paths[row.version][-1]:
+            continue
         look = ROLE_STYLE[row.role]
         axes.plot(x, y, marker="o" if row.role == "version" else "s", markersize=5,
                   color=look["edgecolor"], markerfacecolor=look["facecolor"], linestyle="none")
-        labels.append((x, y, f"{row.version}{tables.qualifier(row, rows)}: "
-                             f"{tables.digits(y, 3)} {unit}", look["edgecolor"]))
+        which = "" if axis else tables.qualifier(row, rows)
+        labels.append((x, y, f"{row.version}{which}: {tables.digits(y, 3)} {unit}",
+                       look["edgecolor"]))
     margin_labels(axes, labels)
     legend_below(axes)
     axes.set_xlabel("necessary work in flop per byte")
+    if axis:
+        _name_sizes(axes, study.axis_label or axis,
+                    {x: row.size[axis] for (x, _), row in zip(points, rows)})
     axes.set_ylabel(f"rate in {unit}")
     axes.grid(color="#dddddd", linewidth=0.6)
-    put_title(axes, f"{study.title}: roofline path", provenance(result, rows))
+    put_title(axes, f"{study.title}: roofline path", provenance(result, rows, axis))
     return figure
+
+
+def _name_sizes(axes: Any, name: str, at: Dict[float, int]) -> None:
+    """The sizes of a sweep above the plot, where they are on its axis."""
+    for x, value in at.items():
+        axes.axvline(x, color="#dddddd", linewidth=0.6, zorder=0)
+        axes.annotate(str(value), (x, 1), (0, 3), xycoords=("data", "axes fraction"), ha="center",
+                      textcoords="offset points", fontsize=8)
+    axes.annotate(name, (1, 1), (4, 3), xycoords="axes fraction", textcoords="offset points",
+                  fontsize=8, annotation_clip=False)
 
 
 # What limits us now
