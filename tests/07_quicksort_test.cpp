@@ -56,7 +56,7 @@ std::vector<float> special_floats() {
   return keys;
 }
 
-TEST(Special, FloatsInTotalOrder) {
+TEST(Keys, FloatsInTotalOrder) {
   const std::vector<float> want = sorted(special_floats());  // the test's own proof
   const std::vector<std::uint32_t> first = {0xffffffffu, 0xfffffffeu, 0xffd55555u};
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(bits_of(want[i]), first[i]);
@@ -67,7 +67,7 @@ TEST(Special, FloatsInTotalOrder) {
 
 /// Special floats alone, so that each occurs many times; and on both sides of each place where a
 /// tile, a warp or a padding may begin, among numbers.
-TEST(Special, FloatsOfEveryKind) {
+TEST(Keys, FloatsOfEveryKind) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   ONE_ORDER_OF_THREADS();
@@ -87,7 +87,7 @@ TEST(Special, FloatsOfEveryKind) {
 }
 
 /// Each special float in each place of a short array, between numbers on both sides of zero.
-TEST(Special, AFloatOfEveryKindInEveryPlace) {
+TEST(Keys, AFloatOfEveryKindInEveryPlace) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   ONE_ORDER_OF_THREADS();
@@ -134,7 +134,7 @@ void check_ends(const Device& gpu, const std::vector<std::int64_t>& sizes) {
   }
 }
 
-TEST(Special, PaddingsAreKeysToo) {
+TEST(Keys, PaddingsAreKeysToo) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   ONE_ORDER_OF_THREADS();
@@ -148,7 +148,7 @@ TEST(Special, PaddingsAreKeysToo) {
 }
 
 /// The keys 0 and ~0u in every place of a short array.
-TEST(Special, FirstAndLastKeyInEveryPlace) {
+TEST(Keys, FirstAndLastKeyInEveryPlace) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   ONE_ORDER_OF_THREADS();
@@ -163,7 +163,7 @@ TEST(Special, FirstAndLastKeyInEveryPlace) {
 }
 
 /// 64-bit keys that are one and the same as doubles, or as their upper or lower halves.
-TEST(Special, AllBitsOfLongKeys) {
+TEST(Keys, AllBitsOfLongKeys) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   ONE_ORDER_OF_THREADS();
@@ -189,7 +189,7 @@ TEST(Special, AllBitsOfLongKeys) {
 }
 
 /// Integers that differ in one bit: in each bit.
-TEST(Special, EveryBitOfAKeyCounts) {
+TEST(Keys, EveryBitOfAKeyCounts) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   ONE_ORDER_OF_THREADS();
@@ -255,7 +255,7 @@ void check_orders(const std::vector<std::int64_t>& sizes) {
 
 /// In all orders of threads, because the places that threads write, and their order, depend on how
 /// the keys lie.
-TEST(Special, OrdersOfKeys) {
+TEST(Keys, OrdersOfKeys) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   if (in_another_order()) return check_orders<unsigned>({2049});
@@ -266,7 +266,7 @@ TEST(Special, OrdersOfKeys) {
 }
 
 /// Enough keys that many blocks work on one segment, and on many segments at once.
-TEST(Special, OrdersOfKeysForManyBlocks) {
+TEST(Keys, OrdersOfKeysForManyBlocks) {
   COURSE_NEEDS_GPU(gpu);
   if (!gpu->simulated) GTEST_SKIP() << "the sizes of OrdersOfKeys do that on a GPU";
   const std::int64_t n = in_another_order() ? 16387 : 40009;
@@ -351,7 +351,7 @@ void check_kinds_of_pairs(const std::vector<std::int64_t>& sizes) {
   }
 }
 
-TEST(Special, ValuesStayWithTheirKeys) {
+TEST(Keys, ValuesStayWithTheirKeys) {
   COURSE_NEEDS_GPU(gpu);
   COURSE_ABOUT_VALUES();
   if (in_another_order()) return check_kinds_of_pairs<unsigned>({1030});
@@ -361,7 +361,7 @@ TEST(Special, ValuesStayWithTheirKeys) {
 }
 
 /// Enough pairs that 07 partitions before it sorts, with few values, and with the last key.
-TEST(Special, ManyPairs) {
+TEST(Keys, ManyPairs) {
   COURSE_NEEDS_GPU(gpu);
   const std::int64_t n = gpu->simulated ? (in_another_order() ? 9001 : 40009) : 20000003;
   std::vector<unsigned> in = keys_in<unsigned>(Order::zipf, n);
@@ -376,7 +376,7 @@ TEST(Special, ManyPairs) {
 
 /// Enough pairs for two levels: keys and values of leaves are already in the output, and are sorted
 /// in place.
-TEST(Special, PairsOfTwoLevels) {
+TEST(Keys, PairsOfTwoLevels) {
   COURSE_NEEDS_GPU(gpu);
   if (gpu->simulated) GTEST_SKIP() << "PairsOfTwoLevelsAsTold does that with fewer keys";
   std::vector<unsigned> in = random_keys<unsigned>(5 * (1 << 19) + 5, 33);
@@ -386,7 +386,7 @@ TEST(Special, PairsOfTwoLevels) {
 
 /// The same with few keys, by a plan. Each key is its own value, so that a separated pair is
 /// detected.
-TEST(Special, PairsOfTwoLevelsAsTold) {
+TEST(Keys, PairsOfTwoLevelsAsTold) {
   COURSE_NEEDS_GPU(gpu);
   const std::int64_t n = in_another_order() ? 5003 : 20011;
   std::vector<unsigned> in = random_keys<unsigned>(n, 34);
@@ -417,7 +417,7 @@ TEST(Special, PairsOfTwoLevelsAsTold) {
 
 /// A seed decides how keys are sorted, never the result: of the first launch, of a second one on
 /// the same workspace, or with another seed.
-TEST(Special, NoSeedChangesTheResult) {
+TEST(Keys, NoSeedChangesTheResult) {
   COURSE_NEEDS_GPU(gpu);
   const std::int64_t n = gpu->simulated ? (in_another_order() ? 5003 : 9001) : 3000001;
   std::vector<unsigned> in = random_keys<unsigned>(n, 41);
@@ -511,7 +511,7 @@ TEST(SideBySide, FiveOrders) {
 #else
 /// The same array many times, at sizes that no tile divides, with another seed each time: what
 /// depends on the order of blocks differs from run to run.
-TEST(Special, ManyRuns) {
+TEST(Keys, ManyRuns) {
   COURSE_NEEDS_GPU(gpu);
   if (course_test::sanitized()) GTEST_SKIP() << "too long for a sanitizer";
   for (const std::int64_t n :

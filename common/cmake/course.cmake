@@ -401,7 +401,7 @@ function(course_chapter_test name objects libraries)
   target_compile_options(${name}_test PRIVATE ${COURSE_TEST_OPTIONS})
   if(COURSE_BACKEND STREQUAL "cuda")
     course_stress(${name})
-    # What is about results shares the GPU. Special tests, some of which fill it or run long, have it for themselves.
+    # Tests share the GPU, but those named Special have it for themselves: they fill it, or need it undisturbed.
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}."
       TEST_FILTER "-Special.*" PROPERTIES LABELS "ch${number}.cuda" TIMEOUT 600)
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "ch${number}."
