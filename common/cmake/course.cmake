@@ -353,7 +353,7 @@ function(course_mutants name)
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:${name}_${call}>)
     endforeach()
     target_link_libraries(${target} PRIVATE ${COURSE_LIBRARY})
-    set_target_properties(${target} ${target}_kernel PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    set_target_properties(${target} ${target}_kernel PROPERTIES EXCLUDE_FROM_ALL TRUE SIMT_LINES_ONLY TRUE)
     add_dependencies(mutants ${target})
     add_test(NAME ch${number}.mutant.${mutant}
       COMMAND ${COURSE_MODULE} course.mutants check ${number} ${mutant} $<TARGET_FILE:${target}>)

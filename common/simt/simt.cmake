@@ -22,7 +22,8 @@ set(SIMT_PYTHON "${simt_python};-S;-E" CACHE INTERNAL "runs rewrite.py")
 
 # Makes, once, the targets
 #   simt                     the engine and the CUDA API, a static library; never instrumented
-#   simt_flags_instrumented  how to compile rewritten sources whose accesses are checked and counted
+#   simt_flags_instrumented  how to compile rewritten sources whose accesses are checked and counted; with the property
+#                            SIMT_LINES_ONLY a target has lines for the checkers, no variables for a debugger: a third faster
 #   simt_flags_plain         how to compile rewritten sources that are to be fast
 # The flags are for objects alone: what links them needs the library simt and no -fsanitize.
 function(simt_add_library)
@@ -74,8 +75,8 @@ function(simt_add_flags)
   add_library(simt_flags_instrumented INTERFACE)
   target_compile_definitions(simt_flags_instrumented INTERFACE SIMT_INSTRUMENTED=1)
   target_compile_options(simt_flags_instrumented INTERFACE
-    -O1 -g -gdwarf-4 -fno-optimize-sibling-calls -fno-strict-aliasing -UNDEBUG -Wno-unknown-pragmas
-    -fsanitize=thread -fsanitize=return -fsanitize=shift-exponent -fsanitize=float-cast-overflow
+    -O1 -gdwarf-4 $<IF:$<BOOL:$<TARGET_PROPERTY:SIMT_LINES_ONLY>>,-g1,-g> -fno-optimize-sibling-calls
+    -fno-strict-aliasing -UNDEBUG -Wno-unknown-pragmas -fsanitize=thread -fsanitize=return -fsanitize=shift-exponent -fsanitize=float-cast-overflow
     -U_FORTIFY_SOURCE)  # Ubuntu's g++ defines it, and libc's own inline memset() beside ours would be a second one
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(simt_flags_instrumented INTERFACE
