@@ -1,8 +1,8 @@
 // Idea: both passes in one kernel, columns first, and each warp works alone. A lane slides down
 //   four columns of the image and keeps the sums of eight rows in registers. Its warp writes them
 //   to shared memory, and then convolves the eight rows.
-// Predicts: the image is read and the result written once, the least traffic; the halo, 1.4 times
-//   the tile with width 17, comes from the L2 cache. No barrier: no warp waits for another.
+// Predicts: DRAM reads the image and writes the result once, the least traffic. With width 17 the
+//   SMs read 1.4 pixels per result from the L2 cache. No barrier: no warp waits for another.
 // Still wrong: the first and the last lanes of a warp have no window of their own. They compute
 //   columns, but no results: 4 of 32 with width 17, 8 with width 31.
 #include <cuda_runtime.h>
