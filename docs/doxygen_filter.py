@@ -157,6 +157,7 @@ class Converter:
         self.html = self.math = False  # inside an HTML block, a formula
         self.source = ""  # links of the heading above: Doxygen allows none in a heading
         self.closing = ""  # the mark of a generated block that ended above
+        self.drawing = False  # inside indented code that follows the links of a heading
 
     def link(self, target: str) -> str:
         return site_link(target, self.page, self.root)
@@ -174,6 +175,14 @@ class Converter:
             self.put("")  # else Doxygen would put the block into the list item above
         start = "" if self.html else r"\htmlonly[block]"
         self.put(start + html_links(line.strip(), self.link))
+
+    def draw(self, line: str) -> None:
+        """A line of indented code below the links of a heading. They took the place of the blank
+        line, without which Doxygen sees no code, so it becomes HTML."""
+        if not self.drawing:
+            self.out[-1] = self.out[-1].replace(r"\endhtmlonly", '<pre class="fragment">')
+        self.put(html.escape(line[4:], quote=False))
+        self.drawing = True
 
     def code(self, kind: str, line: str) -> None:
         """A line of a fence or of indented code."""
@@ -224,6 +233,9 @@ class Converter:
     def add(self, kind: str, line: str, anchor: str) -> None:
         if self.html and kind != "html":
             self.out[-1] += r"\endhtmlonly"
+        if self.drawing and kind != "indented":
+            self.out[-1] += r"</pre>\endhtmlonly"
+            self.drawing = False
         if self.closing:
             self.put(self.closing)
             self.closing = ""
@@ -236,6 +248,8 @@ class Converter:
             self.raw(line)
         elif kind == "hidden":
             self.put("")
+        elif kind == "indented" and (self.drawing or self.out and '<p class="source">' in self.out[-1]):
+            self.draw(line)
         else:
             self.code(kind, line)
         self.html = kind == "html"
