@@ -76,7 +76,8 @@ function(simt_add_flags)
   target_compile_definitions(simt_flags_instrumented INTERFACE SIMT_INSTRUMENTED=1)
   target_compile_options(simt_flags_instrumented INTERFACE
     -O1 -gdwarf-4 $<IF:$<BOOL:$<TARGET_PROPERTY:SIMT_LINES_ONLY>>,-g1,-g> -fno-optimize-sibling-calls
-    -fno-strict-aliasing -UNDEBUG -Wno-unknown-pragmas -fsanitize=thread -fsanitize=return -fsanitize=shift-exponent -fsanitize=float-cast-overflow
+    -fno-strict-aliasing -UNDEBUG -Wno-unknown-pragmas
+    -fsanitize=thread -fsanitize=return -fsanitize=shift-exponent -fsanitize=float-cast-overflow
     -U_FORTIFY_SOURCE)  # Ubuntu's g++ defines it, and libc's own inline memset() beside ours would be a second one
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(simt_flags_instrumented INTERFACE

@@ -116,6 +116,23 @@ class Filter(unittest.TestCase):
         at = self.lines.index("## A heading {#chapters_01_a-a-heading-xcu}")
         self.assertIn('<a href="files/chapters/01_a/x.cu">x.cu</a>', self.lines[at + 1])
 
+    def test_a_drawing_below_the_links_of_a_heading_stays_code(self) -> None:
+        text = "### 02 Two: [x.cu](x.cu)\n\n    a --> <b>\n      c\n\nText.\n\n    plain\n"
+        lines = doxygen_filter.convert(text, ROOT / "chapters/01_vector_add/README.md").split("\n")
+        self.assertTrue(lines[1].endswith('</p><pre class="fragment">'), lines[1])
+        self.assertEqual(lines[2:6], ["a --&gt; &lt;b&gt;", r"  c</pre>\endhtmlonly", "", "Text."])
+        self.assertIn("    plain", lines)
+
+    def test_no_line_of_a_paragraph_looks_like_an_item(self) -> None:
+        """Doxygen begins a list there, even within a sentence: `w =`, and on the next line `17. So`."""
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("chapters/**/*.md")]:
+            before = ""
+            for kind, line in doxygen_filter.classify(page.read_text(encoding="utf-8")):
+                prose = kind == "text" and re.match(r"[^\s|#>0-9*+-]", before)
+                if prose and re.match(r"\d+[.)] |[+] ", line):
+                    self.fail(f"{page.relative_to(ROOT)}: {before[-30:]} | {line[:40]}")
+                before = line if kind == "text" else ""
+
     def test_markers_vanish_or_say_what_was_measured(self) -> None:
         self.assertEqual(re.findall("<!--.*?-->", self.text), ["<!--results-->", "<!--/results-->"])
         self.assertIn('| <span class="measured">1</span> | 2 |', self.text)

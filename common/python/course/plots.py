@@ -107,20 +107,24 @@ def _intensities(rows: Sequence[Row]) -> int:
     return len({round(row.flops / row.bytes, 6) for row in rows if row.flops and row.bytes})
 
 
-def _flat_roofs(rows: Sequence[Row], slopes: Sequence[float]) -> Dict[str, float]:
-    """Limits that are no rate of memory, in Gflop/s, by name. `slopes`: the rates of memory."""
+def _flat_roofs(rows: Sequence[Row], slopes: Sequence[float]) -> List[Tuple[str, float]]:
+    """Name and Gflop/s of each limit that is no rate of memory. `slopes`: the rates of memory."""
     giga = {"GFLOP/s": 1.0, "TFLOP/s": 1000.0}
-    flat: Dict[str, float] = {}
+    flat: Dict[Tuple[str, str], float] = {}  # by what is written beside it
     for row in rows:
         if not (row.limit and row.rate and row.median_s and row.flops and row.bytes):
             continue
         if row.limit.unit in giga:
-            flat[row.limit.name] = row.limit.value * giga[row.limit.unit]
+            gflops = row.limit.value * giga[row.limit.unit]
         elif row.limit.unit == row.unit:
             seconds = row.median_s * row.rate / row.limit.value  # at the limit
-            if row.bytes / seconds / 1e9 < 0.97 * min(slopes, default=0):
-                flat[row.limit.name] = row.flops / seconds / 1e9
-    return flat
+            if row.bytes / seconds / 1e9 >= 0.97 * min(slopes, default=0):
+                continue
+            gflops = row.flops / seconds / 1e9
+        else:
+            continue
+        flat.setdefault((row.limit.name, tables.digits(gflops)), gflops)
+    return [(name, gflops) for (name, _), gflops in flat.items()]
 
 
 def roofline(result: ResultFile, study: Study) -> Any:
@@ -133,9 +137,9 @@ def roofline(result: ResultFile, study: Study) -> Any:
     unit, scale = ("TFLOP/s", 1000.0) if max(y for _, y in points) >= 1e4 else ("GFLOP/s", 1.0)
     points = [(x, y / scale) for x, y in points]
     slopes = {name: gbs / scale for name, gbs in memory_roofs(result).items()}
-    flat = {name: gflops / scale for name, gflops
-            in _flat_roofs(rows, list(memory_roofs(result).values())).items()}
-    ceiling = max(flat.values(), default=math.inf)
+    flat = [(name, gflops / scale) for name, gflops
+            in _flat_roofs(rows, list(memory_roofs(result).values()))]
+    ceiling = max((value for _, value in flat), default=math.inf)
     knees = [ceiling / slope for slope in slopes.values()] if flat else []
     low, high = min([x for x, _ in points] + knees) / 4, max([x for x, _ in points] + knees) * 4
     figure, axes = plain_pyplot().subplots(figsize=(6.0, max(4.5, 0.2 * count + 1)))
@@ -146,7 +150,7 @@ def roofline(result: ResultFile, study: Study) -> Any:
         knee = min(high, ceiling / slope)
         axes.plot([low, knee], [low * slope, knee * slope], color=GREY, linewidth=1,
                   linestyle=style, label=f"{name}: {tables.digits(slope * scale)} GB/s")
-    for name, value in flat.items():
+    for name, value in flat:
         axes.plot([min(knees, default=low), high], [value, value], color=BLACK, linewidth=1,
                   label=f"{name}: {tables.digits(value)} {unit}")
     paths: Dict[str, List[Tuple[float, float]]] = {}
