@@ -1,0 +1,128 @@
+// The versions of this chapter and its studies: the one list behind tables, tests and plots.
+#include "chapter/rows.hpp"
+#include "measure/anchors.hpp"
+#include "stencil.hpp"
+
+using namespace course;
+
+COURSE_LAUNCHERS(StepWave, (step), global, march, tile, vectors, tma);
+COURSE_LAUNCHERS(StepSeveral, (step), in_time);
+COURSE_LAUNCHERS(StepPlane, (step), plane_global, plane_tile, plane_async, plane_tma, plane_march);
+COURSE_LAUNCHERS(StepPlane, (step_many), plane_global, plane_tile, plane_async, plane_tma);
+
+namespace {
+
+/// Edges of both kinds, in several blocks each way, and fields smaller than a star.
+std::vector<Size> field_tests() {
+  std::vector<Size> sizes;
+  for (const std::int64_t edge : {by_fixed, by_periodic}) {
+    for (const int radius : {1, 2, 3, 4}) {
+      sizes.push_back(field_size(5, 18, 133, radius, edge));
+      sizes.push_back(field_size(7, 19, 136, radius, edge));  // rows of whole vectors
+      sizes.push_back(field_size(1, 2, 3, radius, edge));
+    }
+    sizes.push_back(field_size(67, 3, 8, 4, edge));  // two pieces along z
+    sizes.push_back(field_size(1, 1, 1, 4, edge));
+    sizes.push_back(field_size(0, 5, 4, 1, edge));
+    sizes.push_back(field_size(5, 0, 4, 1, edge));
+    sizes.push_back(field_size(5, 4, 0, 1, edge));
+  }
+  return sizes;
+}
+
+std::vector<Size> plane_tests() {
+  std::vector<Size> sizes;
+  for (const std::int64_t edge : {by_fixed, by_periodic}) {
+    for (const int radius : {1, 2, 4, 7, 8}) {
+      sizes.push_back(plane_size(35, 131, radius, edge));
+      sizes.push_back(plane_size(70, 260, radius, edge));  // rows of whole vectors
+      sizes.push_back(plane_size(3, 2, radius, edge));
+    }
+    for (const int radius : {3, 5, 6}) sizes.push_back(plane_size(9, 140, radius, edge));
+    sizes.push_back(plane_size(0, 5, 1, edge));
+    sizes.push_back(plane_size(5, 0, 1, edge));
+  }
+  sizes.push_back(plane_size(100, 400, 8));  // blocks of 4 x 4 points per thread inside
+  return sizes;
+}
+
+Study sequence() {
+  Study study{"sequence", "A wave in three dimensions, order 8", Type::f32, make_problem<Wave>()};
+  study.versions = {row("01_global", "all from global memory", global::step),
+                    row("02_march", "a queue along z", march::step),
+                    row("03_tile", "planes in shared memory", tile::step),
+                    row("04_vectors", "four points per thread", vectors::step),
+                    row("05_tma", "a ring of planes", tma::step)};
+  study.sizes = {field_size(512, 512, 512, 4)};
+  study.cpu_sizes = {field_size(16, 32, 128, 4)};
+  study.test_sizes = field_tests();
+  study.limit = memory_limit;
+  return study;
+}
+
+Study radii() {
+  Study study = at_sizes(sequence(), "radius", "A wave, over the radius", "01-05",
+                         {field_size(512, 512, 512, 1), field_size(512, 512, 512, 2),
+                          field_size(512, 512, 512, 3), field_size(512, 512, 512, 4)},
+                         "radius", "radius");
+  study.cpu_sizes = {field_size(8, 32, 128, 1)};
+  study.log_axis = false;
+  return study;
+}
+
+/// Sizes of one step and of several.
+Study times() {
+  Study study{"time", "Several steps of heat at once, order 2", Type::f32,
+              make_problem<SeveralSteps>()};
+  study.versions = {row("06_time", "steps on the chip", in_time::step)};
+  const auto steps_size = [](std::int64_t planes, std::int64_t rows, std::int64_t cols,
+                             std::int64_t steps, std::int64_t edge = by_fixed) {
+    return Size{
+        {{"planes", planes}, {"rows", rows}, {"cols", cols}, {"steps", steps}, {"edge", edge}}};
+  };
+  for (const int steps : {1, 2, 3, 4}) {
+    study.sizes.push_back(steps_size(512, 512, 512, steps));
+    for (const std::int64_t edge : {by_fixed, by_periodic}) {
+      study.test_sizes.push_back(steps_size(5, 29, 125, steps, edge));
+      study.test_sizes.push_back(steps_size(67, 31, 128, steps, edge));
+      study.test_sizes.push_back(steps_size(2, 1, 3, steps, edge));
+      study.test_sizes.push_back(steps_size(0, 4, 4, steps, edge));
+    }
+  }
+  study.cpu_sizes = {steps_size(16, 24, 120, 2)};
+  study.axis = "steps";
+  study.axis_label = "steps";
+  study.log_axis = false;
+  study.limit = memory_limit;
+  return study;
+}
+
+Study planes() {
+  Study study{"plane", "A plane, over the radius", Type::f32, make_problem<Heat>()};
+  const auto many = [](const char* id, const char* file, StepPlane* launcher) {
+    return row(id, "4 x 4 points per thread", launcher).in_file(file);
+  };
+  study.versions = {row("11_plane_global", "all from global memory", plane_global::step),
+                    many("global_4x4", "11_plane_global", plane_global::step_many),
+                    row("12_plane_tile", "tile with halo", plane_tile::step),
+                    many("tile_4x4", "12_plane_tile", plane_tile::step_many),
+                    row("13_plane_async", "asynchronous copies", plane_async::step),
+                    many("async_4x4", "13_plane_async", plane_async::step_many),
+                    row("14_plane_tma", "a box", plane_tma::step),
+                    many("tma_4x4", "14_plane_tma", plane_tma::step_many),
+                    row("15_plane_march", "a warp alone", plane_march::step)};
+  for (const int radius : {1, 2, 4, 8}) study.sizes.push_back(plane_size(16384, 16384, radius));
+  study.cpu_sizes = {plane_size(64, 256, 2)};
+  study.test_sizes = plane_tests();
+  study.axis = "radius";
+  study.axis_label = "radius";
+  study.log_axis = false;
+  study.limit = memory_limit;
+  return study;
+}
+
+}  // namespace
+
+course::Chapter course::chapter() {
+  return {"12_stencil", "a field, one time step later", {sequence(), radii(), times(), planes()}};
+}
