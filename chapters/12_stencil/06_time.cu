@@ -10,12 +10,13 @@
 
 #include "edge.cuh"
 #include "four.cuh"
+#include "pieces.hpp"
 
 namespace in_time {
 
 constexpr int most_steps = 4;
 constexpr int warps = 16, per_thread = 2;  // a warp computes two rows of 32 vectors
-constexpr int rows = warps * per_thread, block_planes = 64;
+constexpr int rows = warps * per_thread;
 constexpr int margin = 4;  // columns left and right of the results: a vector
 constexpr int block_cols = 128 - 2 * margin;
 
@@ -44,10 +45,10 @@ struct Row {
   }
 };
 
-/// At least two blocks per SM for two steps: 64 registers.
 template <int steps, bool whole>
-__global__ void __launch_bounds__(32 * warps, steps <= 2 ? 2 : 1)
-    step_heat(const float* now, const __grid_constant__ Star star, float* next, edge::Field f) {
+__global__ void __launch_bounds__(32 * warps, steps == 1 ? 2 : 1)
+    step_heat(const float* now, const __grid_constant__ Star star, float* next, edge::Field f,
+              int block_planes) {
   constexpr int block_rows = rows - 2 * steps;
   // The newest plane of each time but the last; two, so that one barrier per plane is enough.
   extern __shared__ float4 shared[];
@@ -126,13 +127,13 @@ __global__ void __launch_bounds__(32 * warps, steps <= 2 ? 2 : 1)
 
 /// `steps` times the step next = star(now), with the neighbours at distance 1. Fields of planes x
 /// rows x cols floats, device pointers; next must not overlap now. rule: an edge::Rule.
-/// \returns cudaErrorInvalidValue for steps other than 1 to 4, planes above 4,194,240, rows above
+/// \returns cudaErrorInvalidValue for steps other than 1 to 4, planes above 65,535, rows above
 /// 1,572,840, cols above 2^31 - 4097, another rule; or an error of CUDA.
 cudaError_t step(const float* now, const Star& star, float* next, std::int64_t planes,
                  std::int64_t rows_, std::int64_t cols, std::int64_t steps, std::int64_t rule,
                  cudaStream_t stream) {
   if (steps < 1 || steps > most_steps ||
-      !edge::fit(planes, rows_, cols, rule, block_planes, rows - 2 * most_steps))
+      !edge::fit(planes, rows_, cols, rule, 1, rows - 2 * most_steps))
     return cudaErrorInvalidValue;
   if (planes == 0 || rows_ == 0 || cols == 0) return cudaSuccess;
   const edge::Field f = edge::field(planes, rows_, cols, rule, now, next);
@@ -143,8 +144,13 @@ cudaError_t step(const float* now, const Star& star, float* next, std::int64_t p
     const auto kernel = whole ? step_heat<s(), true> : step_heat<s(), false>;
     error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return;
-    kernel<<<edge::grid(f, block_planes, rows - 2 * s(), block_cols), dim3(32, warps), bytes,
-             stream>>>(now, star, next, f);
+    dim3 grid = edge::grid(f, 1, rows - 2 * s(), block_cols);
+    int each = 0;  // planes per block
+    error =
+        pieces::choose(f.planes, std::int64_t{grid.x} * grid.y, s() == 1 ? 2 : 1, 2 * s(), &each);
+    if (error != cudaSuccess) return;
+    grid.z = static_cast<unsigned>((f.planes + each - 1) / each);
+    kernel<<<grid, dim3(32, warps), bytes, stream>>>(now, star, next, f, each);
     error = cudaGetLastError();
   });
   return error;

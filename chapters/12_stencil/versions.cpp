@@ -5,44 +5,40 @@
 
 using namespace course;
 
-COURSE_LAUNCHERS(StepWave, (step), global, march, tile, vectors, tma);
+COURSE_LAUNCHERS(StepWave, (step), global, march, tile, vectors, tma, limit);
 COURSE_LAUNCHERS(StepSeveral, (step), in_time);
-COURSE_LAUNCHERS(StepPlane, (step), plane_global, plane_tile, plane_async, plane_tma, plane_march);
+COURSE_LAUNCHERS(StepPlane, (step), plane_global, plane_tile, plane_async, plane_tma,
+                 plane_vectors);
 COURSE_LAUNCHERS(StepPlane, (step_many), plane_global, plane_tile, plane_async, plane_tma);
 
 namespace {
 
-/// Edges of both kinds, in several blocks each way, and fields smaller than a star.
+/// Both edges, more than one block each way, and fields smaller than a star.
 std::vector<Size> field_tests() {
-  std::vector<Size> sizes;
-  for (const std::int64_t edge : {by_fixed, by_periodic}) {
-    for (const int radius : {1, 2, 3, 4}) {
-      sizes.push_back(field_size(5, 18, 133, radius, edge));
-      sizes.push_back(field_size(7, 19, 136, radius, edge));  // rows of whole vectors
-      sizes.push_back(field_size(1, 2, 3, radius, edge));
-    }
-    sizes.push_back(field_size(67, 3, 8, 4, edge));  // two pieces along z
-    sizes.push_back(field_size(1, 1, 1, 4, edge));
-    sizes.push_back(field_size(0, 5, 4, 1, edge));
-    sizes.push_back(field_size(5, 0, 4, 1, edge));
-    sizes.push_back(field_size(5, 4, 0, 1, edge));
+  std::vector<Size> sizes = {field_size(0, 5, 4, 1), field_size(5, 0, 4, 1),
+                             field_size(5, 4, 0, 1)};
+  for (const int radius : {1, 2, 3, 4}) {
+    sizes.push_back(field_size(6, 18, 132, radius));  // rows of whole vectors
+    sizes.push_back(field_size(1, 2, 3, radius, radius % 2));
   }
+  sizes.push_back(field_size(3, 34, 40, 2));
+  sizes.push_back(field_size(5, 18, 133, 4));
+  sizes.push_back(field_size(5, 18, 133, 1, by_periodic));
+  sizes.push_back(field_size(5, 17, 136, 4, by_periodic));
+  sizes.push_back(field_size(67, 3, 8, 4));  // two pieces along z
+  sizes.push_back(field_size(67, 2, 7, 2, by_periodic));
+  sizes.push_back(field_size(1, 1, 1, 4, by_periodic));
   return sizes;
 }
 
 std::vector<Size> plane_tests() {
-  std::vector<Size> sizes;
-  for (const std::int64_t edge : {by_fixed, by_periodic}) {
-    for (const int radius : {1, 2, 4, 7, 8}) {
-      sizes.push_back(plane_size(35, 131, radius, edge));
-      sizes.push_back(plane_size(70, 260, radius, edge));  // rows of whole vectors
-      sizes.push_back(plane_size(3, 2, radius, edge));
-    }
-    for (const int radius : {3, 5, 6}) sizes.push_back(plane_size(9, 140, radius, edge));
-    sizes.push_back(plane_size(0, 5, 1, edge));
-    sizes.push_back(plane_size(5, 0, 1, edge));
+  std::vector<Size> sizes = {plane_size(0, 5, 1),   plane_size(5, 0, 1),    plane_size(66, 260, 1),
+                             plane_size(26, 75, 8), plane_size(70, 132, 4), plane_size(33, 132, 8)};
+  for (const int radius : {2, 3, 5, 6, 7}) sizes.push_back(plane_size(9, 140, radius));
+  for (const int radius : {1, 4, 8}) {
+    sizes.push_back(plane_size(35, 131, radius, by_periodic));
+    sizes.push_back(plane_size(3, 2, radius, radius == 4 ? by_fixed : by_periodic));
   }
-  sizes.push_back(plane_size(100, 400, 8));  // blocks of 4 x 4 points per thread inside
   return sizes;
 }
 
@@ -52,7 +48,8 @@ Study sequence() {
                     row("02_march", "a queue along z", march::step),
                     row("03_tile", "planes in shared memory", tile::step),
                     row("04_vectors", "four points per thread", vectors::step),
-                    row("05_tma", "a ring of planes", tma::step)};
+                    row("05_tma", "a ring of planes", tma::step),
+                    row("80_limit", "two rows per thread, nothing moves", limit::step)};
   study.sizes = {field_size(512, 512, 512, 4)};
   study.cpu_sizes = {field_size(16, 32, 128, 4)};
   study.test_sizes = field_tests();
@@ -61,7 +58,7 @@ Study sequence() {
 }
 
 Study radii() {
-  Study study = at_sizes(sequence(), "radius", "A wave, over the radius", "01-05",
+  Study study = at_sizes(sequence(), "radius", "A wave, over the radius", "01-05,80",
                          {field_size(512, 512, 512, 1), field_size(512, 512, 512, 2),
                           field_size(512, 512, 512, 3), field_size(512, 512, 512, 4)},
                          "radius", "radius");
@@ -82,13 +79,12 @@ Study times() {
   };
   for (const int steps : {1, 2, 3, 4}) {
     study.sizes.push_back(steps_size(512, 512, 512, steps));
-    for (const std::int64_t edge : {by_fixed, by_periodic}) {
-      study.test_sizes.push_back(steps_size(5, 29, 125, steps, edge));
-      study.test_sizes.push_back(steps_size(67, 31, 128, steps, edge));
-      study.test_sizes.push_back(steps_size(2, 1, 3, steps, edge));
-      study.test_sizes.push_back(steps_size(0, 4, 4, steps, edge));
-    }
+    study.test_sizes.push_back(steps_size(3, 31, 128, steps));
+    study.test_sizes.push_back(steps_size(4, 29, 125, steps, steps % 2));
+    study.test_sizes.push_back(steps_size(2, 1, 3, steps, by_periodic));
   }
+  study.test_sizes.push_back(steps_size(0, 4, 4, 1));
+  study.test_sizes.push_back(steps_size(23, 5, 124, 4));
   study.cpu_sizes = {steps_size(16, 24, 120, 2)};
   study.axis = "steps";
   study.axis_label = "steps";
@@ -110,7 +106,7 @@ Study planes() {
                     many("async_4x4", "13_plane_async", plane_async::step_many),
                     row("14_plane_tma", "a box", plane_tma::step),
                     many("tma_4x4", "14_plane_tma", plane_tma::step_many),
-                    row("15_plane_march", "a warp alone", plane_march::step)};
+                    row("15_plane_vectors", "a box, by vectors", plane_vectors::step)};
   for (const int radius : {1, 2, 4, 8}) study.sizes.push_back(plane_size(16384, 16384, radius));
   study.cpu_sizes = {plane_size(64, 256, 2)};
   study.test_sizes = plane_tests();

@@ -1,0 +1,120 @@
+// Idea: the box of 14, read as vectors: a thread has four columns and four rows side by side. A
+// vector
+//   of the box is added to all of its results that it belongs to.
+// Predicts: 16 results take 20 vectors of 16 bytes with radius 4, and 36 with 8; as single floats
+// 272
+//   and 528. So shared memory is no limit any more, and the rate is a copy's.
+// Still wrong: needs compute capability 9.0, rows of whole vectors and zeros beyond the edges;
+// other
+//   planes go to 12.
+// Calls: 12_plane_tile.cu
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cuda/ptx>
+
+#include "box.hpp"
+#include "edge.cuh"
+#include "four.cuh"
+
+namespace plane_tile {
+cudaError_t step_many(const float* now, const Star& star, float* next, std::int64_t rows,
+                      std::int64_t cols, std::int64_t radius, std::int64_t rule,
+                      cudaStream_t stream);
+}
+
+namespace plane_vectors {
+
+namespace ptx = cuda::ptx;
+
+constexpr int warps = 8, block_cols = 128;
+
+template <int radius>
+constexpr int each = radius <= 4 ? 8 : 4;  // rows of a thread
+
+template <int radius>
+struct Box {
+  static constexpr int block_rows = warps * each<radius>;
+  static constexpr int margin = (radius + 3) / 4 * 4;  // a box begins at a multiple of 16 bytes
+  static constexpr int rows = block_rows + 2 * radius, cols = block_cols + 2 * margin;
+};
+
+template <int radius>
+__global__ void __launch_bounds__(32 * warps)
+    step_plane(const __grid_constant__ CUtensorMap now, const __grid_constant__ Star star,
+               float* next, edge::Field f) {
+  using B = Box<radius>;
+  constexpr int near = B::margin;
+  __shared__ alignas(128) float s[B::rows][B::cols];
+  __shared__ std::uint64_t there;
+  const int lane = threadIdx.x, first = threadIdx.y * each<radius>;
+  const int x0 = blockIdx.x * block_cols, y0 = blockIdx.y * B::block_rows;
+  if (lane == 0 && first == 0) {
+    ptx::mbarrier_init(&there, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    const std::int32_t at[] = {x0 - near, y0 - radius, 0};
+    ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, s, &now, at, &there);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &there,
+                                   static_cast<unsigned>(sizeof s));
+  }
+  __syncthreads();  // nobody waits at a barrier before it is initialised
+  while (!ptx::mbarrier_try_wait_parity(&there, 0)) {
+  }
+  float4 sums[each<radius>] = {};
+#pragma unroll
+  for (int i = 0; i < each<radius> + 2 * radius; ++i) {  // rows of the box from `first` on
+    const float* const row = &s[first + i][4 * lane];
+    const float4 own = *reinterpret_cast<const float4*>(row + near);
+#pragma unroll
+    for (int r = 0; r < each<radius>; ++r) {
+      const int k = i - radius < r ? r - i + radius : i - radius - r;
+      if (k >= 1 && k <= radius) four::add(sums[r], star.y[k], own);
+      if (k != 0) continue;
+      four::add(sums[r], star.centre, own);
+      alignas(16) float window[4 + 2 * near];  // from x - near to x + 3 + near
+#pragma unroll
+      for (int w = 0; w < 4 + 2 * near; w += 4) {
+        *reinterpret_cast<float4*>(window + w) =
+            w == near ? own : *reinterpret_cast<const float4*>(row + w);
+      }
+#pragma unroll
+      for (int l = 1; l <= radius; ++l) {
+        sums[r].x += star.x[l] * (window[near - l] + window[near + l]);
+        sums[r].y += star.x[l] * (window[near + 1 - l] + window[near + 1 + l]);
+        sums[r].z += star.x[l] * (window[near + 2 - l] + window[near + 2 + l]);
+        sums[r].w += star.x[l] * (window[near + 3 - l] + window[near + 3 + l]);
+      }
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < each<radius>; ++r)
+    four::store(next, f, 0, y0 + first + r, x0 + 4 * lane, sums[r]);
+}
+
+/// next = star(now): the sum of a point and its neighbours along both axes, times their
+/// coefficients. Planes of rows x cols floats, device pointers; next must not overlap now. rule: an
+/// edge::Rule. \returns cudaErrorInvalidValue for a radius that is not 1 to 8, rows above
+/// 2,097,120, cols above 2^31 - 4097, another rule; or an error of CUDA.
+cudaError_t step(const float* now, const Star& star, float* next, std::int64_t rows,
+                 std::int64_t cols, std::int64_t radius, std::int64_t rule, cudaStream_t stream) {
+  if (!edge::fit(1, rows, cols, rule, 1, warps * each<largest_radius>) || radius < 1 ||
+      radius > largest_radius)
+    return cudaErrorInvalidValue;
+  if (rows == 0 || cols == 0) return cudaSuccess;
+  const edge::Field f = edge::field(1, rows, cols, rule, now, next);
+  if (!f.vectors || rule != edge::fixed)
+    return plane_tile::step_many(now, star, next, rows, cols, radius, rule, stream);
+  cudaError_t error = cudaSuccess;
+  edge::choose<largest_radius>(radius, [&](auto r) {
+    CUtensorMap map;
+    error = box::make(&map, now, f, Box<r()>::rows, Box<r()>::cols);
+    if (error != cudaSuccess) return;
+    step_plane<r()>
+        <<<edge::grid(f, 1, Box<r()>::block_rows, block_cols), dim3(32, warps), 0, stream>>>(
+            map, star, next, f);
+    error = cudaGetLastError();
+  });
+  return error;
+}
+
+}  // namespace plane_vectors

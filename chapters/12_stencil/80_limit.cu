@@ -1,0 +1,189 @@
+// Idea: 05 with less work for each point. A thread computes two rows, whose neighbours along y are
+//   mostly the same; the loop over planes is unrolled as often as the ring has planes, so that the
+//   queue never moves and every address is known; and no warp waits for another that is less than a
+//   plane behind.
+// Predicts: the time that the bytes take, for heat (8 bytes per point), a wave (12) and a wave
+// whose
+//   speed differs from point to point (16).
+// Calls: 04_vectors.cu
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cuda/ptx>
+
+#include "box.hpp"
+#include "edge.cuh"
+#include "four.cuh"
+
+namespace limit {
+
+namespace ptx = cuda::ptx;
+
+constexpr int warps = 16, rows_each = 2;
+constexpr int block_cols = 128, block_rows = warps * rows_each, block_planes = 64;
+constexpr int margin = 4;  // floats on each side of a box's row: as many as the largest radius
+
+template <int radius>
+struct Ring {
+  static constexpr int queue = 2 * radius + 1;
+  static constexpr int stages = radius <= 2 ? 2 * queue : queue;  // so that places never move
+  static constexpr int rows = block_rows + 2 * radius, cols = block_cols + 2 * margin;
+  static constexpr int bytes = rows * cols * static_cast<int>(sizeof(float));
+  static constexpr int pitch = (bytes + 127) / 128 * 128;  // each box begins at a multiple of 128
+  // One block per SM: with two, more planes are on their way, and DRAM is slower.
+  static constexpr int shared_bytes = std::max(stages * pitch, 116 * 1024);
+};
+
+__device__ void wait(std::uint64_t* barrier, int parity) {
+  while (!ptx::mbarrier_try_wait_parity(barrier, parity)) {
+  }
+}
+
+template <int radius>
+__global__ void __launch_bounds__(32 * warps)
+    step_wave(const __grid_constant__ CUtensorMap now, const float* before,
+              const __grid_constant__ Star star, float* next, edge::Field f) {
+  using R = Ring<radius>;
+  constexpr int stages = R::stages, queued = R::queue;
+  extern __shared__ __align__(128) char ring[];
+  __shared__ std::uint64_t full[stages], empty[stages];
+  const int lane = threadIdx.x, warp = threadIdx.y;
+  const int x0 = blockIdx.x * block_cols, y0 = blockIdx.y * block_rows;
+  const int first = blockIdx.z * block_planes, last = min(first + block_planes, f.planes);
+  // Planes are counted from first - radius on; plane p lies in stage p % stages.
+  const int count = last - first + 2 * radius;
+  const bool producer = warp == 0 && lane == 0;
+  const auto fetch = [&](int stage, int p) {
+    const std::int32_t at[] = {x0 - margin, y0 - radius, first - radius + p};
+    ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, ring + stage * R::pitch, &now,
+                              at, &full[stage]);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                   &full[stage], R::bytes);
+  };
+  if (producer) {
+    for (int stage = 0; stage < stages; ++stage) {
+      ptx::mbarrier_init(&full[stage], 1);
+      ptx::mbarrier_init(&empty[stage], warps);
+    }
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    for (int stage = 0; stage < min(stages, count); ++stage) fetch(stage, stage);
+  }
+  __syncthreads();  // nobody uses a barrier before it is initialised
+
+  const int x = x0 + 4 * lane, y = y0 + warp * rows_each;
+  const float* const corner =
+      reinterpret_cast<const float*>(ring) + warp * rows_each * R::cols + 4 * lane;
+  const auto vector = [&](int stage, int row, int col) {
+    return *reinterpret_cast<const float4*>(corner + stage * (R::pitch / 4) + row * R::cols + col);
+  };
+  const std::int64_t plane_points = std::int64_t{f.rows} * f.cols;
+  std::int64_t at = edge::offset(f, first, y, x);
+  bool there[rows_each];
+  float4 queue[queued][rows_each], past[rows_each] = {};
+#pragma unroll
+  for (int r = 0; r < rows_each; ++r) {
+    there[r] = x < f.cols && y + r < f.rows;
+    if (there[r]) past[r] = *reinterpret_cast<const float4*>(before + at + r * f.cols);
+  }
+  int parity = 0;
+  for (int base = 0; base < count; base += stages, parity ^= 1) {
+#pragma unroll
+    for (int j = 0; j < stages; ++j) {
+      const int p = base + j, middle = (j + stages - radius) % stages;
+      if (p >= count) break;
+      wait(&full[j], parity);
+      const auto of_plane = [&](int back) { return (j + stages - back) % queued; };
+#pragma unroll
+      for (int r = 0; r < rows_each; ++r) queue[j % queued][r] = vector(j, radius + r, margin);
+      if (p >= 2 * radius) {  // the plane `radius` before this one has all its neighbours
+        float4 sum[rows_each];
+#pragma unroll
+        for (int r = 0; r < rows_each; ++r) {
+          const float4 own = queue[of_plane(radius)][r];
+          sum[r] = four::extrapolated(own, past[r]);
+          if (there[r] && p + 1 < count)
+            past[r] = *reinterpret_cast<const float4*>(before + at + plane_points + r * f.cols);
+          four::add(sum[r], star.centre, own);
+          alignas(16) float window[12];  // from x - 4 to x + 7
+          *reinterpret_cast<float4*>(window) = vector(middle, radius + r, 0);
+          *reinterpret_cast<float4*>(window + 4) = own;
+          *reinterpret_cast<float4*>(window + 8) = vector(middle, radius + r, margin + 4);
+          four::add_along_x<radius>(sum[r], star.x, window);
+#pragma unroll
+          for (int k = 1; k <= radius; ++k)
+            four::add(sum[r], star.z[k], queue[of_plane(radius - k)][r],
+                      queue[of_plane(radius + k)][r]);
+        }
+#pragma unroll
+        for (int row = -radius; row < rows_each + radius; ++row) {
+          const float4 v = row >= 0 && row < rows_each ? queue[of_plane(radius)][row]
+                                                       : vector(middle, radius + row, margin);
+#pragma unroll
+          for (int r = 0; r < rows_each; ++r) {
+            const int k = row < r ? r - row : row - r;
+            if (k >= 1 && k <= radius) four::add(sum[r], star.y[k], v);
+          }
+        }
+#pragma unroll
+        for (int r = 0; r < rows_each; ++r) {
+          if (there[r]) *reinterpret_cast<float4*>(next + at + r * f.cols) = sum[r];
+        }
+        at += plane_points;
+      }
+      if (p >= radius) {
+        ptx::fence_proxy_async(ptx::space_shared);  // the TMA overwrites what this thread has read
+        __syncwarp();
+        if (lane == 0) ptx::mbarrier_arrive(&empty[middle]);
+      }
+      // The plane before that has been read by most warps, if not by all.
+      const int done = p - radius - 1, old = (j + stages - radius - 1) % stages;
+      if (producer && done >= 0 && done + stages < count) {
+        wait(&empty[old], j > radius ? parity : parity ^ 1);
+        fetch(old, done + stages);
+      }
+    }
+  }
+}
+
+}  // namespace limit
+
+namespace vectors {
+cudaError_t step(const float* now, const float* before, const Star& star, float* next,
+                 std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t radius,
+                 std::int64_t rule, cudaStream_t stream);
+}
+
+namespace limit {
+
+/// One step of a wave: next = 2 now - before + star(now), point by point, where star(now) is the
+/// sum of a point and its neighbours, times their coefficients. Fields of planes x rows x cols
+/// floats, device pointers; next must not overlap the others. rule: an edge::Rule.
+/// \returns cudaErrorInvalidValue for a radius that is not 1 to 4, planes above 4,194,240, rows
+/// above 1,048,560, cols above 2^31 - 4097, another rule; or an error of CUDA.
+cudaError_t step(const float* now, const float* before, const Star& star, float* next,
+                 std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t radius,
+                 std::int64_t rule, cudaStream_t stream) {
+  if (!edge::fit(planes, rows, cols, rule, block_planes, 16) || radius < 1 || radius > 4)
+    return cudaErrorInvalidValue;
+  if (planes == 0 || rows == 0 || cols == 0) return cudaSuccess;
+  const edge::Field f = edge::field(planes, rows, cols, rule, now, before, next);
+  if (!f.vectors || rule != edge::fixed)
+    return vectors::step(now, before, star, next, planes, rows, cols, radius, rule, stream);
+  cudaError_t error = cudaSuccess;
+  edge::choose<4>(radius, [&](auto r) {
+    CUtensorMap map;
+    using R = Ring<r()>;
+    error = box::make(&map, now, f, R::rows, R::cols);
+    if (error != cudaSuccess) return;
+    error = cudaFuncSetAttribute(step_wave<r()>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 R::shared_bytes);
+    if (error != cudaSuccess) return;
+    step_wave<r()><<<edge::grid(f, block_planes, block_rows, block_cols), dim3(32, warps),
+                     R::shared_bytes, stream>>>(map, before, star, next, f);
+    error = cudaGetLastError();
+  });
+  return error;
+}
+
+}  // namespace limit
