@@ -1,8 +1,8 @@
 // Idea: four points per thread, side by side along x, loaded, exchanged and stored as one vector of
 //   16 bytes. What a thread needs beyond its own points is fetched a plane ahead, into registers.
 //   Two tiles in turn leave one barrier per plane.
-// Predicts: for four results a thread reads ten vectors from shared memory instead of 64 floats:
-//   with radius 4, a third of the bytes and a sixth of the instructions.
+// Predicts: with radius 4 a thread reads ten vectors from shared memory for four results instead of
+//   64 floats: five eighths of the bytes, a sixth of the instructions.
 // Still wrong: every load from global memory waits in a register of the thread that asked for it;
 //   one plane ahead is all that the registers hold.
 #include <cuda_runtime.h>

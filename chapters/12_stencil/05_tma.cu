@@ -5,7 +5,7 @@
 //   more ahead, 39 KiB.
 // Still wrong: needs compute capability 9.0, rows of whole vectors, and zeros beyond the edges;
 //   other fields go to 04.
-// Calls: 04_vectors.cu
+// Calls 04_vectors.cu
 #include <cuda_runtime.h>
 
 #include <cstdint>

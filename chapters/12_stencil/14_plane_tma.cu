@@ -5,7 +5,7 @@
 // Still wrong: the whole block waits for its box; nothing is fetched ahead. Needs compute
 // capability
 //   9.0, rows of whole vectors and zeros beyond the edges; other planes go to 12.
-// Calls: 12_plane_tile.cu
+// Calls 12_plane_tile.cu
 #include <cuda_runtime.h>
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 // Still wrong: needs compute capability 9.0, rows of whole vectors and zeros beyond the edges;
 // other
 //   planes go to 12.
-// Calls: 12_plane_tile.cu
+// Calls 12_plane_tile.cu
 #include <cuda_runtime.h>
 
 #include <cstdint>

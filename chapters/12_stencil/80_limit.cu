@@ -5,7 +5,7 @@
 // Predicts: the time that the bytes take, for heat (8 bytes per point), a wave (12) and a wave
 // whose
 //   speed differs from point to point (16).
-// Calls: 04_vectors.cu
+// Calls 04_vectors.cu
 #include <cuda_runtime.h>
 
 #include <algorithm>
