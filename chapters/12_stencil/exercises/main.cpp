@@ -28,6 +28,26 @@ std::vector<Size> plane_sizes() {
   return sizes;
 }
 
+/// Both edges, sizes that divide nothing, planes smaller than a star; then one whose requests are
+/// counted: a multiple of most tiles, where no point beyond an edge saves a load.
+std::vector<Size> sizes_of(const std::vector<std::int64_t>& radii) {
+  std::vector<Size> sizes;
+  for (const std::int64_t radius : radii) {
+    for (const std::int64_t edge : {by_fixed, by_periodic}) {
+      sizes.push_back(plane_size(35, 131, radius, edge));
+      sizes.push_back(plane_size(70, 33, radius, edge));
+      sizes.push_back(plane_size(3, 2, radius, edge));
+      sizes.push_back(plane_size(1, 259, radius, edge));
+      sizes.push_back(plane_size(133, 1, radius, edge));
+    }
+  }
+  const std::int64_t last = radii.back();
+  sizes.push_back(plane_size(0, 5, last));
+  sizes.push_back(plane_size(5, 0, last, by_periodic));
+  sizes.push_back(plane_size(64, 128, last, by_periodic));
+  return sizes;
+}
+
 /// Several blocks each way, sizes that divide nothing, single rows and columns.
 std::vector<Size> fixed_sizes() {
   return {fixed_size(32, 64), fixed_size(1, 1),  fixed_size(2, 3),    fixed_size(1, 131),
@@ -41,9 +61,36 @@ int main(int argc, char** argv) {
   Exercise exercise;
   exercise.chapter = "12_stencil";
   // sectors, wavefronts and requests in turn
-  exercise.solutions = {{0, 0, 0},          {0, 0, 0},      {0, 0, 0},
-                        {13408, 9088, 124}, {49792, 0, 12}, {12520, 21344, 49}};
-  if (exercise.number == 4) {
+  exercise.solutions = {{26624, 0, 24},     {204800, 0, 168}, {57344, 147456, 320},
+                        {13408, 9088, 124}, {49792, 0, 12},   {12520, 21344, 49}};
+  if (exercise.number == 1) {
+    exercise.make = make_problem<Heat>();
+    exercise.yours = row("yours", "your version", static_cast<StepPlane*>(exercise::step));
+    exercise.test_sizes = sizes_of({1});
+    exercise.counted = plane_size(128, 256, 1, by_periodic);
+  } else if (exercise.number == 2) {
+    exercise.make = make_problem<Heat>();
+    exercise.yours = row("yours", "your version", static_cast<StepPlane*>(exercise::step));
+    exercise.test_sizes = sizes_of({4});
+    // So large that one block takes more requests in turn than strips of 64 rows.
+    exercise.counted = plane_size(512, 256, 4, by_periodic);
+    exercise.untimed = "requests to global memory";
+    // In a strip of h rows a column takes h + 8 loads, neighbours along x 8 h: 10 per row for h =
+    // 8, 9.5 for 16, 11 for 4. A queue for half of the column: 13.
+    exercise.most.load_requests = 10.1;
+  } else if (exercise.number == 3) {
+    exercise.make = make_problem<Heat>();
+    exercise.yours = row("yours", "your version", static_cast<StepPlane*>(exercise::step));
+    exercise.test_sizes = sizes_of({1, 3, 4, 7, 8});
+    // So large that several points per thread do not count as one after the other.
+    exercise.counted = plane_size(512, 256, 8, by_periodic);
+    exercise.untimed = "bytes of global memory";
+    // For 32 x 16 results: 16 rows of 48 points and 16 of 32 are 10 bytes per result, and 4 for the
+    // result itself. With the corners: 16. Blocks of 32 x 32 take 12, or 13 with the corners.
+    exercise.most.bytes_per_element = 15;
+    // Three per row of 32 results; four with both sides of the halo in turn. No tile: 33.
+    exercise.most.load_requests = 6;
+  } else if (exercise.number == 4) {
     exercise.make = make_problem<PlaneByTaps>();
     exercise.yours = row("yours", "your version", static_cast<StepPlane*>(exercise::step));
     exercise.test_sizes = plane_sizes();
