@@ -1,10 +1,9 @@
 // Idea: the block shares the plane that it computes. Each thread writes its point to a tile in
-//   shared memory; the threads at the rim load the points around it, `radius` wide: the halo. All
-//   neighbours along x and y come from the tile. (The CUDA sample FDTD3d works in this way.)
-// Predicts: a thread loads its column, and a block of 16 x 32 points with radius 4 adds 8 rows and
-// 8
+//   shared memory. The first warps and the first lanes also load the halo, the points around the
+//   block. All neighbours along x and y come from the tile. (The CUDA sample FDTD3d works so.)
+// Predicts: a thread loads its column. A block of 16 x 32 points with radius 4 adds 8 rows and 8
 //   columns of halo, 0.75 floats per result. So 2.75 loads are left of 18.
-// Still wrong: a thread reads 17 floats from shared memory for one result, and the block waits
+// Still wrong: a thread reads 16 floats from shared memory for one result, and the block waits
 //   twice in each plane.
 #include <cuda_runtime.h>
 

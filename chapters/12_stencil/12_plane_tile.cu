@@ -3,7 +3,8 @@
 // Predicts: a block of 32 x 8 loads 4.5 points per result with radius 8 and 1.9 with 2; one of 128
 // x
 //   32 points, 16 per thread, 1.7 and 1.2.
-// Still wrong: each load of the tile asks whether its point lies inside, and waits in a register.
+// Still wrong: each point of the tile takes an address, a load and a store, and waits in a
+// register.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -21,9 +22,13 @@ __global__ void step_plane(const float* now, const __grid_constant__ Star star, 
   constexpr int rows = block_y * per + 2 * radius, cols = block_x * per + 2 * radius;
   __shared__ float s[rows][cols];
   const int x0 = blockIdx.x * block_x * per, y0 = blockIdx.y * block_y * per;
+  const bool inside = x0 >= radius && x0 + block_x * per + radius <= f.cols && y0 >= radius &&
+                      y0 + block_y * per + radius <= f.rows;
   for (int row = threadIdx.y; row < rows; row += block_y) {
-    for (int col = threadIdx.x; col < cols; col += block_x)
-      s[row][col] = edge::point(now, f, 0, y0 + row - radius, x0 + col - radius);
+    for (int col = threadIdx.x; col < cols; col += block_x) {
+      const int y = y0 + row - radius, x = x0 + col - radius;
+      s[row][col] = inside ? now[edge::offset(f, 0, y, x)] : edge::point(now, f, 0, y, x);
+    }
   }
   __syncthreads();
 #pragma unroll

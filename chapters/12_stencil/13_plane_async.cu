@@ -1,7 +1,7 @@
 // Idea: the tile of 12, filled by asynchronous copies: each goes from global to shared memory and
 //   waits in no register. Where a point lies beyond the edge, the copy writes zeros.
 // Predicts: all copies of a thread are on their way at once, so the tile fills in one latency.
-// Still wrong: an instruction, an address and a question for every four bytes.
+// Still wrong: an instruction and an address for every four bytes.
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
@@ -20,10 +20,12 @@ __global__ void step_plane(const float* now, const __grid_constant__ Star star, 
   constexpr int rows = block_y * per + 2 * radius, cols = block_x * per + 2 * radius;
   __shared__ float s[rows][cols];
   const int x0 = blockIdx.x * block_x * per, y0 = blockIdx.y * block_y * per;
+  const bool inside = x0 >= radius && x0 + block_x * per + radius <= f.cols && y0 >= radius &&
+                      y0 + block_y * per + radius <= f.rows;
   for (int row = threadIdx.y; row < rows; row += block_y) {
     for (int col = threadIdx.x; col < cols; col += block_x) {
-      const int y = edge::inside(y0 + row - radius, f.rows, f.rule);
-      const int x = edge::inside(x0 + col - radius, f.cols, f.rule);
+      int y = y0 + row - radius, x = x0 + col - radius;
+      if (!inside) y = edge::inside(y, f.rows, f.rule), x = edge::inside(x, f.cols, f.rule);
       const bool there = y >= 0 && x >= 0;
       __pipeline_memcpy_async(&s[row][col], there ? now + edge::offset(f, 0, y, x) : now, 4,
                               there ? 0 : 4);
