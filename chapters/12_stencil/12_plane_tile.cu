@@ -1,10 +1,9 @@
 // Idea: a tile of the plane with its halo in shared memory, loaded through registers. With radius 8
 //   and one point per thread, blocks of 32 x 8 points have tiles of 48 x 24.
-// Predicts: a block of 32 x 8 loads 4.5 points per result with radius 8 and 1.9 with 2; one of 128
-// x
-//   32 points, 16 per thread, 1.7 and 1.2.
+// Predicts: a block of 32 x 8 points loads 4.5 points per result with radius 8 and 1.7 with 2. One
+//   of 128 x 32 points, 16 per thread, loads 1.7 and 1.2.
 // Still wrong: each point of the tile takes an address, a load and a store, and waits in a
-// register.
+//   register.
 #include <cuda_runtime.h>
 
 #include <cstdint>

@@ -1,10 +1,9 @@
-// Idea: the tile of 12 as a box: one order of one thread, and the TMA fills in zeros beyond the
-//   edges. No thread asks where a point lies.
+// Idea: the tile of 12 as a box: one thread issues one copy, and the TMA fills in zeros beyond the
+//   edges. No thread compares indices with the edges.
 // Predicts: the copy costs the threads nothing, whatever the radius; so it wins where the halo is
 //   large, with radius 8 and one point per thread.
 // Still wrong: the whole block waits for its box; nothing is fetched ahead. Needs compute
-// capability
-//   9.0, rows of whole vectors and zeros beyond the edges; other planes go to 12.
+//   capability 9.0, rows of whole vectors and zeros beyond the edges; other planes go to 12.
 // Calls 12_plane_tile.cu
 #include <cuda_runtime.h>
 

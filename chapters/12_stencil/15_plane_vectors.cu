@@ -1,12 +1,9 @@
-// Idea: the box of 14, read as vectors: a thread has four columns and four rows side by side. A
-// vector
-//   of the box is added to all of its results that it belongs to.
-// Predicts: 16 results take 20 vectors of 16 bytes with radius 4, and 36 with 8; as single floats
-// 272
-//   and 528. So shared memory is no limit any more, and the rate is a copy's.
+// Idea: the box of 14, read as vectors: a thread has four columns and eight rows side by side (four
+//   rows from radius 5 on). A vector of the box is added to all results that it belongs to.
+// Predicts: with radius 4, 32 results take 32 vectors of 16 bytes; as single floats 544, four times
+//   as many bytes. So shared memory is no limit any more, and the rate is that of a copy.
 // Still wrong: needs compute capability 9.0, rows of whole vectors and zeros beyond the edges;
-// other
-//   planes go to 12.
+//   other planes go to 12.
 // Calls 12_plane_tile.cu
 #include <cuda_runtime.h>
 

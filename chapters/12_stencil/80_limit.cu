@@ -1,10 +1,10 @@
-// Idea: 05 with less work for each point. A thread computes two rows, whose neighbours along y are
-//   mostly the same; the loop over planes is unrolled as often as the ring has planes, so that the
-//   queue never moves and every address is known; and no warp waits for another that is less than a
-//   plane behind.
-// Predicts: the time that the bytes take, for heat (8 bytes per point), a wave (12) and a wave
-// whose
-//   speed differs from point to point (16).
+// Idea: 05 with less work for each point. A thread computes two rows. The loop over planes is
+//   unrolled as often as the ring has planes, so that the queue never moves and every address is
+//   known. No warp waits for another that is less than a plane behind.
+// Predicts: with radius 4, 14 vectors from shared memory for 8 results instead of 22, and no
+//   instruction for the queue or for an address: the time that the bytes take.
+// Still wrong: needs compute capability 9.0, rows of whole vectors and zeros beyond the edges;
+//   other fields go to 04.
 // Calls 04_vectors.cu
 #include <cuda_runtime.h>
 
