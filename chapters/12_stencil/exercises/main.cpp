@@ -108,6 +108,8 @@ int main(int argc, char** argv) {
     exercise.make = make_problem<RedBlackSweep>();
     exercise.yours = row("yours", "your version", exercise::sweep);
     exercise.test_sizes = fixed_sizes();
+    // More blocks than any host has threads: they cannot all begin together and be right by chance.
+    exercise.test_sizes.front() = fixed_size(64, 256);
     exercise.counted = fixed_size(128, 256);
   } else if (exercise.number == 6) {
     exercise.make = make_problem<TwoSteps>();

@@ -89,7 +89,7 @@ cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t 
 }  // namespace one_lane_per_row
 
 namespace jacobi {
-// 5: NOT YET: wrong at rows=32 cols=64:
+// 5: NOT YET: wrong at rows=64 cols=256:
 // All points at once, from old values.
 __global__ void step_all(const float* now, Star star, float* next, edge::Field f) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
@@ -107,7 +107,7 @@ cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t 
 }  // namespace jacobi
 
 namespace two_launches_of_jacobi {
-// 5: NOT YET: wrong at rows=32 cols=64:
+// 5: NOT YET: wrong at rows=64 cols=256:
 cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t rows,
                   std::int64_t cols, cudaStream_t stream) {
   if (rows == 0 || cols == 0) return cudaSuccess;
@@ -120,7 +120,7 @@ cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t 
 }  // namespace two_launches_of_jacobi
 
 namespace black_points_first {
-// 5: NOT YET: wrong at rows=32 cols=64:
+// 5: NOT YET: wrong at rows=64 cols=256:
 cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t rows,
                   std::int64_t cols, cudaStream_t stream) {
   if (rows == 0 || cols == 0) return cudaSuccess;
@@ -133,7 +133,7 @@ cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t 
 }  // namespace black_points_first
 
 namespace red_points_only {
-// 5: NOT YET: wrong at rows=32 cols=64:
+// 5: NOT YET: wrong at rows=64 cols=256:
 cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t rows,
                   std::int64_t cols, cudaStream_t stream) {
   if (rows == 0 || cols == 0) return cudaSuccess;
@@ -144,7 +144,7 @@ cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t 
 }  // namespace red_points_only
 
 namespace own_value_from_next {
-// 5: NOT YET: wrong at rows=32 cols=64:
+// 5: NOT YET: wrong at rows=64 cols=256:
 // A black point takes its old value from where its new one will be.
 cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t rows,
                   std::int64_t cols, cudaStream_t stream) {
@@ -158,7 +158,7 @@ cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t 
 }  // namespace own_value_from_next
 
 namespace fence_in_place_of_a_barrier {
-// 5: NOT YET: wrong at rows=32 cols=64:
+// 5: NOT YET: wrong at rows=64 cols=256:
 __global__ void sweep_with_fence(const float* now, Star star, float* next, edge::Field f) {
   const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
   const bool inside = x < f.cols && y < f.rows, red = (x + y) % 2 == 0;
@@ -178,7 +178,7 @@ cudaError_t sweep(const float* now, const Star& star, float* next, std::int64_t 
 }  // namespace fence_in_place_of_a_barrier
 
 namespace tile_without_halo_of_red {
-// 5: NOT YET: wrong at rows=32 cols=64:
+// 5: NOT YET: wrong at rows=64 cols=256:
 // The red points around the tile are old ones.
 __global__ void sweep_tile(const float* now, Star star, float* next, edge::Field f) {
   __shared__ float s[10][34];
