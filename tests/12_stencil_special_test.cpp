@@ -120,8 +120,7 @@ class Given : public course::Problem {
     const Triple& n = scheme.n;
     if (kind == Kind::plane) return plane_size(n.y, n.x, scheme.radius, scheme.rule);
     if (kind == Kind::wave) return field_size(n.z, n.y, n.x, scheme.radius, scheme.rule);
-    return {
-        {{"planes", n.z}, {"rows", n.y}, {"cols", n.x}, {"steps", steps}, {"edge", scheme.rule}}};
+    return steps_size(n.z, n.y, n.x, steps, scheme.rule);
   }
   Star star_;
   std::vector<Floats> values_;

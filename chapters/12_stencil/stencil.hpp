@@ -17,13 +17,6 @@
 using StepWave = cudaError_t(const float* now, const float* before, const Star& star, float* next,
                              std::int64_t planes, std::int64_t rows, std::int64_t cols,
                              std::int64_t radius, std::int64_t rule, cudaStream_t stream);
-using StepWaveInLayers = cudaError_t(const float* now, const float* before, const float* speed,
-                                     const Star& star, float* next, std::int64_t planes,
-                                     std::int64_t rows, std::int64_t cols, std::int64_t radius,
-                                     std::int64_t rule, cudaStream_t stream);
-using StepHeat = cudaError_t(const float* now, const Star& star, float* next, std::int64_t planes,
-                             std::int64_t rows, std::int64_t cols, std::int64_t radius,
-                             std::int64_t rule, cudaStream_t stream);
 /// `steps` steps of heat with radius 1.
 using StepSeveral = cudaError_t(const float* now, const Star& star, float* next,
                                 std::int64_t planes, std::int64_t rows, std::int64_t cols,
@@ -35,10 +28,14 @@ using StepPlane = cudaError_t(const float* now, const Star& star, float* next, s
 /// The rules at the edge, as the dimension `edge` gives them.
 enum : std::int64_t { by_fixed = 0, by_periodic = 1 };
 
-/// The size of a field and the radius of a star.
+/// The size of a field, or of a plane, and the radius of a star or the number of steps.
 inline course::Size field_size(std::int64_t planes, std::int64_t rows, std::int64_t cols,
                                std::int64_t radius, std::int64_t edge = by_fixed) {
   return {{{"planes", planes}, {"rows", rows}, {"cols", cols}, {"radius", radius}, {"edge", edge}}};
+}
+inline course::Size steps_size(std::int64_t planes, std::int64_t rows, std::int64_t cols,
+                               std::int64_t steps, std::int64_t edge = by_fixed) {
+  return {{{"planes", planes}, {"rows", rows}, {"cols", cols}, {"steps", steps}, {"edge", edge}}};
 }
 inline course::Size plane_size(std::int64_t rows, std::int64_t cols, std::int64_t radius,
                                std::int64_t edge = by_fixed) {
@@ -123,12 +120,9 @@ class Heat : public course::Problem {
 
  protected:
   /// Coefficient k of the star: no symmetry among the axes; whole where inputs are whole.
-  virtual double coefficient(std::int64_t k) const {
+  double coefficient(std::int64_t k) const {
     const course::Input kind = input() == course::Input::integers ? input() : course::Input::random;
     return course::value<float>(kind, seed() + 1, k);
-  }
-  virtual double result(std::int64_t z, std::int64_t y, std::int64_t x) const {
-    return star_of([this](std::int64_t at) { return value(0, at); }, z, y, x);
   }
   /// Point `at` of input k.
   double value(std::uint64_t k, std::int64_t at) const {
@@ -148,11 +142,10 @@ class Heat : public course::Problem {
     }
     return place(at[0], at[1], at[2]);
   }
-  template <class Value>
-  double star_of(const Value& value_at, std::int64_t z, std::int64_t y, std::int64_t x) const {
+  virtual double result(std::int64_t z, std::int64_t y, std::int64_t x) const {
     const auto point = [&](std::int64_t zz, std::int64_t yy, std::int64_t xx) {
       const std::int64_t at = inside(zz, yy, xx);
-      return at < 0 ? 0.0 : value_at(at);
+      return at < 0 ? 0.0 : value(0, at);
     };
     double sum = star_.centre * point(z, y, x);
     for (std::int64_t k = 1; k <= radius_; ++k) {
@@ -183,25 +176,6 @@ class Wave : public Heat {
   double result(std::int64_t z, std::int64_t y, std::int64_t x) const override {
     const std::int64_t at = place(z, y, x);
     return 2 * value(0, at) - value(1, at) + Heat::result(z, y, x);
-  }
-};
-
-/// next = 2 now - before + speed star(now): the speed differs from point to point.
-class WaveInLayers : public Wave {
- public:
-  using Wave::Wave;
-  std::vector<course::Array> inputs() const override {
-    std::vector<course::Array> all = Wave::inputs();
-    all.push_back({"speed", points(), course::Type::f32, seed() + 4});
-    return all;
-  }
-  double bytes_read() const override { return 12.0 * static_cast<double>(points()); }
-  double flops() const override { return Wave::flops() + static_cast<double>(points()); }
-
- protected:
-  double result(std::int64_t z, std::int64_t y, std::int64_t x) const override {
-    const std::int64_t at = place(z, y, x);
-    return 2 * value(0, at) - value(1, at) + value(2, at) * Heat::result(z, y, x);
   }
 };
 

@@ -79,11 +79,6 @@ Study times() {
   Study study{"time", "Several steps of heat at once, order 2", Type::f32,
               make_problem<SeveralSteps>()};
   study.versions = {row("06_time", "steps on the chip", in_time::step)};
-  const auto steps_size = [](std::int64_t planes, std::int64_t rows, std::int64_t cols,
-                             std::int64_t steps, std::int64_t edge = by_fixed) {
-    return Size{
-        {{"planes", planes}, {"rows", rows}, {"cols", cols}, {"steps", steps}, {"edge", edge}}};
-  };
   for (const int steps : {1, 2, 3, 4}) {
     study.sizes.push_back(steps_size(512, 512, 512, steps));
     study.test_sizes.push_back(steps_size(3, 31, 128, steps));
