@@ -38,7 +38,7 @@ __global__ void step_wave(const float* now, const float* before, const __grid_co
       s[ty + radius][tx] = edge::point(now, f, z, y, x - radius);
       s[ty + radius][tx + block_cols + radius] = edge::point(now, f, z, y, x + block_cols);
     }
-    __syncthreads();  // the tile is there
+    __syncthreads();  // the tile is filled
     float sum = star.centre * queue[radius];
 #pragma unroll
     for (int k = 1; k <= radius; ++k) {

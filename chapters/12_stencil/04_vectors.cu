@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(32 * warps, 2)
     const int tile = z % 2;
     vector(tile, warp + radius, margin + 4 * lane) = queue[radius];
     if (row >= 0) vector(tile, row, col) = rim;
-    __syncthreads();  // the tile is there; all have read the other one
+    __syncthreads();  // the tile is filled; all have read the other one
     float4 sum = four::extrapolated(queue[radius], past);
     const float4 ahead = four::load(now, f, z + radius + 1, y, x);
     if (z + 1 < last) {

@@ -1,6 +1,6 @@
-// Idea: the TMA brings each plane with its halo, one order of one thread, into a ring of planes in
-//   shared memory. Several planes are on their way while the block computes; no register waits.
-//   Beyond the edges the TMA fills in zeros.
+// Idea: the TMA brings each plane with its halo, by one bulk copy of one thread, into a ring of
+//   planes in shared memory. Several planes are in flight while the block computes, and occupy no
+//   register. Beyond the edges the TMA fills in zeros.
 // Predicts: the time that the bytes take. With radius 4 a block keeps five planes and fetches three
 //   more ahead, 39 KiB.
 // Still wrong: needs compute capability 9.0, rows of whole vectors, and zeros beyond the edges;
@@ -28,7 +28,7 @@ namespace ptx = cuda::ptx;
 constexpr int warps = 16, block_planes = 64;  // a warp per row
 constexpr int block_cols = 128, block_rows = warps;
 constexpr int margin = 4;   // floats on each side of a box's row: as many as the largest radius
-constexpr int fetched = 3;  // planes on their way
+constexpr int fetched = 3;  // planes in flight
 
 template <int radius>
 struct Ring {
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(32 * warps, 2)
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     for (int p = 0; p < min(R::stages, count); ++p) fetch(p);
   }
-  __syncthreads();                    // nobody waits at a barrier before it is initialised
+  __syncthreads();                    // no thread waits at a barrier before it is initialised
   float4 queue[2 * radius + 1] = {};  // the planes p - 2 radius to p
   float4 past = four::load(before, f, first, y, x);
   for (int p = 0; p < count; ++p) {

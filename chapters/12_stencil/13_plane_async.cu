@@ -1,6 +1,6 @@
 // Idea: the tile of 12, filled by asynchronous copies: each goes from global to shared memory and
 //   waits in no register. Where a point lies beyond the edge, the copy writes zeros.
-// Predicts: all copies of a thread are on their way at once, so the tile fills in one latency.
+// Predicts: all copies of a thread are in flight at once, so the tile fills in one latency.
 // Still wrong: an instruction and an address for every four bytes.
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>

@@ -49,7 +49,7 @@ __global__ void step_plane(const __grid_constant__ CUtensorMap now,
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &there,
                                    static_cast<unsigned>(sizeof s));
   }
-  __syncthreads();  // nobody waits at a barrier before it is initialised
+  __syncthreads();  // no thread waits at a barrier before it is initialised
   while (!ptx::mbarrier_try_wait_parity(&there, 0)) {
   }
 #pragma unroll

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(32 * warps)
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &there,
                                    static_cast<unsigned>(sizeof s));
   }
-  __syncthreads();  // nobody waits at a barrier before it is initialised
+  __syncthreads();  // no thread waits at a barrier before it is initialised
   while (!ptx::mbarrier_try_wait_parity(&there, 0)) {
   }
   float4 sums[each<radius>] = {};

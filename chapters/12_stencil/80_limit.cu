@@ -31,7 +31,7 @@ struct Ring {
   static constexpr int rows = block_rows + 2 * radius, cols = block_cols + 2 * margin;
   static constexpr int bytes = rows * cols * static_cast<int>(sizeof(float));
   static constexpr int pitch = (bytes + 127) / 128 * 128;  // each box begins at a multiple of 128
-  // One block per SM: with two, more planes are on their way, and DRAM is slower.
+  // One block per SM: with two, more planes are in flight, and DRAM is slower.
   static constexpr int shared_bytes = std::max(stages * pitch, 116 * 1024);
 };
 
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(32 * warps)
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
     for (int stage = 0; stage < min(stages, count); ++stage) fetch(stage, stage);
   }
-  __syncthreads();  // nobody uses a barrier before it is initialised
+  __syncthreads();  // no thread uses a barrier before it is initialised
 
   const int x = x0 + 4 * lane, y = y0 + warp * rows_each;
   const float* const corner =
