@@ -3,8 +3,10 @@
 //   known. No warp waits for another that is less than a plane behind.
 // Predicts: with radius 4, 14 vectors from shared memory for 8 results instead of 22, and no
 //   instruction for the queue or for an address: the time that the bytes take.
+//   The same kernel computes three equations: heat, a wave, and a wave whose speed depends on the
+//   point.
 // Still wrong: needs compute capability 9.0, rows of whole vectors and zeros beyond the edges;
-//   other fields go to 04.
+//   other fields go to 04, or to a thread per point.
 // Calls 04_vectors.cu
 #include <cuda_runtime.h>
 
@@ -12,11 +14,18 @@
 #include <cstdint>
 #include <cuda/ptx>
 
+#include "any.cuh"
 #include "box.hpp"
 #include "edge.cuh"
 #include "four.cuh"
 
 namespace limit {
+
+enum Equation {
+  heat,   ///< next = star(now): 8 bytes per point
+  wave,   ///< next = 2 now - before + star(now): 12
+  layers  ///< next = 2 now - before + speed star(now): 16
+};
 
 namespace ptx = cuda::ptx;
 
@@ -40,10 +49,11 @@ __device__ void wait(std::uint64_t* barrier, int parity) {
   }
 }
 
-template <int radius>
+/// Arrays that the equation does not have are null.
+template <int radius, Equation equation>
 __global__ void __launch_bounds__(32 * warps)
-    step_wave(const __grid_constant__ CUtensorMap now, const float* before,
-              const __grid_constant__ Star star, float* next, edge::Field f) {
+    step(const __grid_constant__ CUtensorMap now, const float* before, const float* speed,
+         const __grid_constant__ Star star, float* next, edge::Field f) {
   using R = Ring<radius>;
   constexpr int stages = R::stages, queued = R::queue;
   extern __shared__ __align__(128) char ring[];
@@ -80,11 +90,16 @@ __global__ void __launch_bounds__(32 * warps)
   const std::int64_t plane_points = std::int64_t{f.rows} * f.cols;
   std::int64_t at = edge::offset(f, first, y, x);
   bool there[rows_each];
-  float4 queue[queued][rows_each], past[rows_each] = {};
+  float4 queue[queued][rows_each], past[rows_each] = {}, factor[rows_each] = {};
+  const auto load = [&](int r, std::int64_t from) {  // the parts of a result that no other needs
+    if (!there[r]) return;
+    if (equation != heat) past[r] = *reinterpret_cast<const float4*>(before + from + r * f.cols);
+    if (equation == layers) factor[r] = *reinterpret_cast<const float4*>(speed + from + r * f.cols);
+  };
 #pragma unroll
   for (int r = 0; r < rows_each; ++r) {
     there[r] = x < f.cols && y + r < f.rows;
-    if (there[r]) past[r] = *reinterpret_cast<const float4*>(before + at + r * f.cols);
+    load(r, at);
   }
   int parity = 0;
   for (int base = 0; base < count; base += stages, parity ^= 1) {
@@ -97,13 +112,13 @@ __global__ void __launch_bounds__(32 * warps)
 #pragma unroll
       for (int r = 0; r < rows_each; ++r) queue[j % queued][r] = vector(j, radius + r, margin);
       if (p >= 2 * radius) {  // the plane `radius` before this one has all its neighbours
-        float4 sum[rows_each];
+        float4 sum[rows_each], start[rows_each], times[rows_each];
 #pragma unroll
         for (int r = 0; r < rows_each; ++r) {
           const float4 own = queue[of_plane(radius)][r];
-          sum[r] = four::extrapolated(own, past[r]);
-          if (there[r] && p + 1 < count)
-            past[r] = *reinterpret_cast<const float4*>(before + at + plane_points + r * f.cols);
+          start[r] = four::extrapolated(own, past[r]), times[r] = factor[r];
+          if (p + 1 < count) load(r, at + plane_points);
+          sum[r] = equation == wave ? start[r] : float4{};
           four::add(sum[r], star.centre, own);
           alignas(16) float window[12];  // from x - 4 to x + 7
           *reinterpret_cast<float4*>(window) = vector(middle, radius + r, 0);
@@ -127,6 +142,7 @@ __global__ void __launch_bounds__(32 * warps)
         }
 #pragma unroll
         for (int r = 0; r < rows_each; ++r) {
+          if (equation == layers) sum[r] = four::multiply_add(times[r], sum[r], start[r]);
           if (there[r]) *reinterpret_cast<float4*>(next + at + r * f.cols) = sum[r];
         }
         at += plane_points;
@@ -156,6 +172,27 @@ cudaError_t step(const float* now, const float* before, const Star& star, float*
 
 namespace limit {
 
+/// Launches a step whose size and field were checked. \returns an error of CUDA.
+template <Equation equation>
+cudaError_t launch(const float* now, const float* before, const float* speed, const Star& star,
+                   float* next, const edge::Field& f, std::int64_t radius, cudaStream_t stream) {
+  cudaError_t error = cudaSuccess;
+  edge::choose<4>(radius, [&](auto r) {
+    CUtensorMap map;
+    using R = Ring<r()>;
+    error = box::make(&map, now, f, R::rows, R::cols);
+    if (error != cudaSuccess) return;
+    const auto kernel = step<r(), equation>;
+    error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, R::shared_bytes);
+    if (error != cudaSuccess) return;
+    kernel<<<edge::grid(f, block_planes, block_rows, block_cols), dim3(32, warps), R::shared_bytes,
+             stream>>>(map, before, speed, star, next, f);
+    error = cudaGetLastError();
+  });
+  return error;
+}
+
 /// One step of a wave: next = 2 now - before + star(now), point by point, where star(now) is the
 /// sum of a point and its neighbours, times their coefficients. Fields of planes x rows x cols
 /// floats, device pointers; next must not overlap the others. rule: an edge::Rule.
@@ -170,20 +207,35 @@ cudaError_t step(const float* now, const float* before, const Star& star, float*
   const edge::Field f = edge::field(planes, rows, cols, rule, now, before, next);
   if (!f.vectors || rule != edge::fixed)
     return vectors::step(now, before, star, next, planes, rows, cols, radius, rule, stream);
-  cudaError_t error = cudaSuccess;
-  edge::choose<4>(radius, [&](auto r) {
-    CUtensorMap map;
-    using R = Ring<r()>;
-    error = box::make(&map, now, f, R::rows, R::cols);
-    if (error != cudaSuccess) return;
-    error = cudaFuncSetAttribute(step_wave<r()>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 R::shared_bytes);
-    if (error != cudaSuccess) return;
-    step_wave<r()><<<edge::grid(f, block_planes, block_rows, block_cols), dim3(32, warps),
-                     R::shared_bytes, stream>>>(map, before, star, next, f);
-    error = cudaGetLastError();
-  });
-  return error;
+  return launch<wave>(now, before, nullptr, star, next, f, radius, stream);
+}
+
+/// One step of heat: next = star(now). The rest as above, but planes are at most 65,535.
+cudaError_t step_heat(const float* now, const Star& star, float* next, std::int64_t planes,
+                      std::int64_t rows, std::int64_t cols, std::int64_t radius, std::int64_t rule,
+                      cudaStream_t stream) {
+  if (!edge::fit(planes, rows, cols, rule, 1, any::block_rows) || radius < 1 || radius > 4)
+    return cudaErrorInvalidValue;
+  if (planes == 0 || rows == 0 || cols == 0) return cudaSuccess;
+  const edge::Field f = edge::field(planes, rows, cols, rule, now, next);
+  if (!f.vectors || rule != edge::fixed)
+    return any::launch(now, nullptr, nullptr, star, next, f, radius, stream);
+  return launch<heat>(now, nullptr, nullptr, star, next, f, radius, stream);
+}
+
+/// One step of a wave whose speed depends on the point: next = 2 now - before + speed star(now).
+/// speed: the square of the speed, in units of the coefficients, a field of its own. The rest as
+/// for heat.
+cudaError_t step_layers(const float* now, const float* before, const float* speed, const Star& star,
+                        float* next, std::int64_t planes, std::int64_t rows, std::int64_t cols,
+                        std::int64_t radius, std::int64_t rule, cudaStream_t stream) {
+  if (!edge::fit(planes, rows, cols, rule, 1, any::block_rows) || radius < 1 || radius > 4)
+    return cudaErrorInvalidValue;
+  if (planes == 0 || rows == 0 || cols == 0) return cudaSuccess;
+  const edge::Field f = edge::field(planes, rows, cols, rule, now, before, speed, next);
+  if (!f.vectors || rule != edge::fixed)
+    return any::launch(now, before, speed, star, next, f, radius, stream);
+  return launch<layers>(now, before, speed, star, next, f, radius, stream);
 }
 
 }  // namespace limit

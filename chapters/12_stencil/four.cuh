@@ -43,6 +43,11 @@ __device__ inline void add(float4& to, float c, float4 a, float4 b) {
   to.z += c * (a.z + b.z), to.w += c * (a.w + b.w);
 }
 
+/// a b + c, point by point.
+__device__ inline float4 multiply_add(float4 a, float4 b, float4 c) {
+  return make_float4(a.x * b.x + c.x, a.y * b.y + c.y, a.z * b.z + c.z, a.w * b.w + c.w);
+}
+
 /// 2 now - before.
 __device__ inline float4 extrapolated(float4 now, float4 before) {
   return make_float4(2 * now.x - before.x, 2 * now.y - before.y, 2 * now.z - before.z,

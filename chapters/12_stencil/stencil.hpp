@@ -6,17 +6,31 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
 #include "chapter/input.hpp"
 #include "chapter/problem.hpp"
 #include "star.hpp"
+#include "tilted.hpp"
 
+using StepHeat = cudaError_t(const float* now, const Star& star, float* next, std::int64_t planes,
+                             std::int64_t rows, std::int64_t cols, std::int64_t radius,
+                             std::int64_t rule, cudaStream_t stream);
 using StepWave = cudaError_t(const float* now, const float* before, const Star& star, float* next,
                              std::int64_t planes, std::int64_t rows, std::int64_t cols,
                              std::int64_t radius, std::int64_t rule, cudaStream_t stream);
+using StepLayers = cudaError_t(const float* now, const float* before, const float* speed,
+                               const Star& star, float* next, std::int64_t planes,
+                               std::int64_t rows, std::int64_t cols, std::int64_t radius,
+                               std::int64_t rule, cudaStream_t stream);
+using StepTilted = cudaError_t(const float* now, const float* before, const Tilted& coefficients,
+                               float* next, std::int64_t planes, std::int64_t rows,
+                               std::int64_t cols, std::int64_t radius, std::int64_t rule,
+                               cudaStream_t stream);
 /// `steps` steps of heat with radius 1.
 using StepSeveral = cudaError_t(const float* now, const Star& star, float* next,
                                 std::int64_t planes, std::int64_t rows, std::int64_t cols,
@@ -32,6 +46,14 @@ enum : std::int64_t { by_fixed = 0, by_periodic = 1 };
 inline course::Size field_size(std::int64_t planes, std::int64_t rows, std::int64_t cols,
                                std::int64_t radius, std::int64_t edge = by_fixed) {
   return {{{"planes", planes}, {"rows", rows}, {"cols", cols}, {"radius", radius}, {"edge", edge}}};
+}
+/// The size of a field in which a wave has reached the points less than `spread` / 2 away from the
+/// middle.
+inline course::Size pulse_size(std::int64_t planes, std::int64_t rows, std::int64_t cols,
+                               std::int64_t radius, std::int64_t spread) {
+  course::Size size = field_size(planes, rows, cols, radius);
+  size.dimensions.emplace_back("spread", spread);
+  return size;
 }
 inline course::Size steps_size(std::int64_t planes, std::int64_t rows, std::int64_t cols,
                                std::int64_t steps, std::int64_t edge = by_fixed) {
@@ -125,7 +147,7 @@ class Heat : public course::Problem {
     return course::value<float>(kind, seed() + 1, k);
   }
   /// Point `at` of input k.
-  double value(std::uint64_t k, std::int64_t at) const {
+  virtual double value(std::uint64_t k, std::int64_t at) const {
     return course::value<float>(input(), seed() + 2 * k, at);
   }
   std::int64_t place(std::int64_t z, std::int64_t y, std::int64_t x) const {
@@ -177,6 +199,115 @@ class Wave : public Heat {
     const std::int64_t at = place(z, y, x);
     return 2 * value(0, at) - value(1, at) + Heat::result(z, y, x);
   }
+};
+
+/// next = 2 now - before + speed star(now): one step of a wave whose speed depends on the point.
+class Layers : public Wave {
+ public:
+  using Wave::Wave;
+  std::vector<course::Array> inputs() const override {
+    std::vector<course::Array> all = Wave::inputs();
+    all.push_back({"speed", points(), course::Type::f32, seed() + 4});
+    return all;
+  }
+  double bytes_read() const override { return 12.0 * static_cast<double>(points()); }
+  double flops() const override { return Wave::flops() + static_cast<double>(points()); }
+
+ protected:
+  double result(std::int64_t z, std::int64_t y, std::int64_t x) const override {
+    const std::int64_t at = place(z, y, x);
+    return 2 * value(0, at) - value(1, at) + value(2, at) * Heat::result(z, y, x);
+  }
+};
+
+/// One step of a wave that began in the middle of the field and has not reached all of it: a sum of
+/// sines near the middle, zeros elsewhere. compressible: see Array::compressible.
+class Pulse : public Wave {
+ public:
+  Pulse(course::Size size, std::uint64_t seed, course::Input input, bool compressible)
+      : Wave(std::move(size), seed, input), compressible_(compressible) {}
+  std::vector<course::Array> inputs() const override {
+    std::vector<course::Array> all = Wave::inputs();
+    for (std::uint64_t k = 0; k < 2; ++k) {
+      all[k].compressible = compressible_;
+      all[k].values = [this, k](void* host) {
+        course::parallel_for(points(), [&](std::int64_t first, std::int64_t last) {
+          for (std::int64_t at = first; at < last; ++at)
+            static_cast<float*>(host)[at] = static_cast<float>(value(k, at));
+        });
+      };
+    }
+    return all;
+  }
+  std::vector<course::Array> outputs() const override {
+    std::vector<course::Array> all = Wave::outputs();
+    all[0].compressible = compressible_;
+    return all;
+  }
+
+ protected:
+  double value(std::uint64_t k, std::int64_t at) const override {
+    if (input() != course::Input::random) return Wave::value(k, at);
+    const std::int64_t from_middle[] = {2 * (at / cols_ / rows_) - planes_,
+                                        2 * (at / cols_ % rows_) - rows_, 2 * (at % cols_) - cols_};
+    std::int64_t square = 0;
+    for (const std::int64_t d : from_middle) square += d * d;
+    if (square >= size()["spread"] * size()["spread"]) return 0;
+    const double phase =
+        0.2 * std::sqrt(static_cast<double>(square)) + 0.1 * static_cast<double>(k);
+    return static_cast<float>(std::sin(phase));
+  }
+
+ private:
+  bool compressible_;
+};
+
+/// next = 2 now - before + star(now) + xy Dx Dy now + xz Dx Dz now + yz Dy Dz now, see tilted.hpp.
+class TiltedWave : public Wave {
+ public:
+  TiltedWave(course::Size size, std::uint64_t seed, course::Input input)
+      : Wave(std::move(size), seed, input) {
+    std::int64_t k = 3 * largest_radius + 1;
+    const auto next = [&] { return static_cast<float>(coefficient(k++)); };
+    tilted_.star = star_;
+    for (int r = 1; r <= largest_radius; ++r) tilted_.slope[r] = next();
+    tilted_.xy = next(), tilted_.xz = next(), tilted_.yz = next();
+  }
+  const void* object() const override { return &tilted_; }
+  /// As the versions compute it: three first derivatives and one of them taken of another, along
+  /// each axis; Dz once for xz and yz.
+  double flops() const override {
+    return Wave::flops() + (10 * static_cast<double>(radius_) + 6) * static_cast<double>(points());
+  }
+  /// A sum of 1 + 6 radius products of two numbers below 1, and of 12 radius^2 products of four.
+  course::Tolerance tolerance(int) const override {
+    course::Tolerance one = Wave::tolerance(0);
+    const auto terms = [&](std::int64_t more) { return static_cast<double>(taps() + 4 + more); };
+    one.absolute *= terms(12 * radius_ * radius_) / terms(0);
+    return one;
+  }
+
+ protected:
+  double result(std::int64_t z, std::int64_t y, std::int64_t x) const override {
+    const auto point = [&](std::int64_t dz, std::int64_t dy, std::int64_t dx) {
+      const std::int64_t at = inside(z + dz, y + dy, x + dx);
+      return at < 0 ? 0.0 : value(0, at);
+    };
+    double sum = Wave::result(z, y, x);
+    for (std::int64_t a = -radius_; a <= radius_; ++a) {
+      for (std::int64_t b = -radius_; b <= radius_; ++b) {
+        if (a == 0 || b == 0) continue;
+        const double both = (a < 0) == (b < 0) ? 1 : -1;
+        const double c = both * tilted_.slope[std::abs(a)] * tilted_.slope[std::abs(b)];
+        sum += c * (tilted_.xy * point(0, b, a) + tilted_.xz * point(b, 0, a) +
+                    tilted_.yz * point(b, a, 0));
+      }
+    }
+    return sum;
+  }
+
+ private:
+  Tilted tilted_ = {};
 };
 
 /// next = the field after `steps` steps of heat, each with the neighbours at distance 1. Points

@@ -1,4 +1,7 @@
 // The versions of this chapter and its studies: the one list behind tables, tests and plots.
+#include <cmath>
+#include <utility>
+
 #include "chapter/rows.hpp"
 #include "measure/anchors.hpp"
 #include "stencil.hpp"
@@ -6,6 +9,9 @@
 using namespace course;
 
 COURSE_LAUNCHERS(StepWave, (step), global, march, tile, vectors, tma, limit);
+COURSE_LAUNCHERS(StepHeat, (step_heat), limit);
+COURSE_LAUNCHERS(StepLayers, (step_layers), limit);
+COURSE_LAUNCHERS(StepTilted, (step), tilted_async, tilted_tma, tilted_order, tilted_ring);
 COURSE_LAUNCHERS(StepSeveral, (step), in_time);
 COURSE_LAUNCHERS(StepPlane, (step), plane_global, plane_tile, plane_async, plane_tma,
                  plane_vectors);
@@ -57,13 +63,90 @@ Study sequence() {
   return study;
 }
 
+/// 512 x 512 x 512 points, for each radius.
+std::vector<Size> each_radius() {
+  std::vector<Size> sizes;
+  for (const int radius : {1, 2, 3, 4}) sizes.push_back(field_size(512, 512, 512, radius));
+  return sizes;
+}
+
 Study radii() {
-  Study study = at_sizes(sequence(), "radius", "A wave, over the radius", "01-05,80",
-                         {field_size(512, 512, 512, 1), field_size(512, 512, 512, 2),
-                          field_size(512, 512, 512, 3), field_size(512, 512, 512, 4)},
+  Study study = at_sizes(sequence(), "radius", "A wave, over the radius", "01-05,80", each_radius(),
                          "radius", "radius");
   study.cpu_sizes = {field_size(8, 32, 128, 1)};
   study.log_axis = false;
+  return study;
+}
+
+/// A study over the radius, of fields.
+Study over_radius(const char* name, const char* title, MakeProblem make) {
+  Study study{name, title, Type::f32, std::move(make)};
+  study.sizes = each_radius();
+  study.cpu_sizes = {field_size(8, 32, 128, 1)};
+  study.test_sizes = field_tests();
+  study.axis = "radius";
+  study.axis_label = "radius";
+  study.log_axis = false;
+  study.limit = memory_limit;
+  return study;
+}
+
+Study of_heat() {
+  Study study = over_radius("heat", "Heat, over the radius", make_problem<Heat>());
+  study.versions = {row("heat_80", "one array read", limit::step_heat).in_file("80_limit")};
+  return study;
+}
+
+Study of_layers() {
+  Study study = over_radius("layers", "A wave with a speed per point", make_problem<Layers>());
+  study.versions = {row("layers_80", "three arrays read", limit::step_layers).in_file("80_limit")};
+  return study;
+}
+
+Study tilted() {
+  Study study = over_radius("tilted", "A wave in tilted directions", make_problem<TiltedWave>());
+  study.versions = {row("21_tilted_async", "asynchronous copies", tilted_async::step),
+                    row("22_tilted_tma", "a tile by the TMA", tilted_tma::step),
+                    row("23_tilted_order", "fetch before the work", tilted_order::step),
+                    row("24_tilted_ring", "a ring of planes", tilted_ring::step)};
+  return study;
+}
+
+/// Fields by chance; no choice of a version was tuned on them.
+Study any_field() {
+  Study study = at_sizes(sequence(), "any", "Any field and radius", "04,05,80", {});
+  const auto chance = [](int k, int what) {  // from 0 to below 1
+    return static_cast<double>(mix(12, static_cast<std::uint64_t>(8 * k + what)) >> 11) * 0x1p-53;
+  };
+  const auto side = [&](int k, int what) {
+    return static_cast<std::int64_t>(std::exp2(7 + 3 * chance(k, what)));
+  };
+  for (int k = 0; k < 10; ++k) {
+    const bool whole = chance(k, 4) < 0.8;  // rows of whole vectors
+    const std::int64_t cols = side(k, 2);
+    study.sizes.push_back(field_size(side(k, 0), side(k, 1), whole ? (cols + 3) / 4 * 4 : cols,
+                                     1 + static_cast<int>(4 * chance(k, 3))));
+  }
+  study.cpu_sizes = {field_size(20, 37, 132, 3)};
+  return study;
+}
+
+/// A wave of which most has not arrived yet, in ordinary memory and in compressible memory.
+Study compressed() {
+  Study study{"compressed", "A wave that spreads, in compressible memory", Type::f32,
+              make_problem<Pulse>(false)};
+  study.versions = {row("ordinary_80", "cudaMalloc", limit::step).in_file("80_limit"),
+                    row("compressible_80", "compressible memory", limit::step)
+                        .in_file("80_limit")
+                        .solving(make_problem<Pulse>(true))};
+  for (const int spread : {1, 128, 256, 384, 512, 640, 896})
+    study.sizes.push_back(pulse_size(512, 512, 512, 4, spread));
+  study.cpu_sizes = {pulse_size(16, 32, 128, 4, 64)};
+  study.test_sizes = {pulse_size(24, 32, 64, 4, 20)};
+  study.axis = "spread";
+  study.axis_label = "diameter of the wave, points";
+  study.log_axis = false;
+  study.limit = memory_limit;
   return study;
 }
 
@@ -122,5 +205,8 @@ Study planes() {
 }  // namespace
 
 course::Chapter course::chapter() {
-  return {"12_stencil", "a field, one time step later", {sequence(), radii(), times(), planes()}};
+  return {"12_stencil",
+          "a field, one time step later",
+          {sequence(), radii(), of_heat(), of_layers(), any_field(), compressed(), times(),
+           planes(), tilted()}};
 }

@@ -59,6 +59,9 @@ struct Array {
   std::int64_t magnitude_every = 0;  ///< k > 0: element k - 1, 2k - 1, ... without its sign
   /// Writes all elements to host memory: for inputs that depend on more than the index.
   std::function<void(void* host)> values = {};
+  /// In memory whose lines the GPU may keep compressed between its L2 cache and DRAM. Measurements
+  /// put all arrays of a problem there if one says so; checks and the CPU backend do not.
+  bool compressible = false;
   bool normal = false;  ///< of Input::random, for floats and bf16: near-normal instead of uniform
   std::int64_t bytes() const { return count * static_cast<std::int64_t>(bytes_of(type)); }
 };

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "device/compressible.hpp"
 #include "device/cuda_check.hpp"
 #ifdef SIMT
 #include "simt/memory.hpp"
@@ -17,10 +18,26 @@ Buffer::Buffer(std::size_t bytes, std::size_t offset) : bytes_(bytes) {
   data_ = static_cast<char*>(base_) + offset;
 }
 
-Buffer::~Buffer() { cudaFree(base_); }
+Buffer Buffer::compressible(std::size_t bytes) {
+  Buffer buffer;
+  buffer.mapped_ = bytes;
+  buffer.base_ = map_compressible(&buffer.mapped_);
+  buffer.data_ = buffer.base_;
+  buffer.bytes_ = bytes;
+  return buffer;
+}
+
+Buffer::~Buffer() {
+  if (mapped_ > 0) {
+    unmap_compressible(base_, mapped_);
+  } else {
+    cudaFree(base_);
+  }
+}
 
 Buffer::Buffer(Buffer&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)),
+      mapped_(std::exchange(other.mapped_, 0)),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)) {}
 

@@ -16,6 +16,10 @@ class Buffer {
  public:
   /// \throws Error when the device is out of memory.
   explicit Buffer(std::size_t bytes, std::size_t offset = 0);
+  /// Memory whose lines the GPU may keep compressed between its L2 cache and DRAM, which saves
+  /// bandwidth, not capacity. It is rounded up to whole pages. The CPU backend gives ordinary
+  /// memory. \throws Error also when the device has no such memory.
+  static Buffer compressible(std::size_t bytes);
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer(const Buffer&) = delete;
@@ -31,7 +35,9 @@ class Buffer {
   void poison(cudaStream_t stream = nullptr);
 
  private:
+  Buffer() = default;
   void* base_ = nullptr;
+  std::size_t mapped_ = 0;  // bytes of compressible memory; 0: ordinary memory
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };

@@ -103,7 +103,10 @@ Sets::Sets(const Problem& problem, std::int64_t l2_bytes, cudaStream_t stream) {
   const std::int64_t data = data_bytes(problem);
   count_ = set_count(data, l2_bytes);
   cold_ = count_ * data >= l2_times * l2_bytes;
-  memory_ = std::make_unique<Buffer>(static_cast<std::size_t>(stride_ * count_));
+  const auto bytes = static_cast<std::size_t>(stride_ * count_);
+  bool compressible = false;
+  for (const Array& array : problem.inputs()) compressible = compressible || array.compressible;
+  memory_ = std::make_unique<Buffer>(compressible ? Buffer::compressible(bytes) : Buffer(bytes));
   for (const Array& array : problem.outputs()) output_bytes_.push_back(array.bytes());
   for (int set = 0; set < count_; ++set) {
     const Arguments target = arguments(set, stream);

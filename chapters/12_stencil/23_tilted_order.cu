@@ -1,0 +1,93 @@
+// Idea: 22 in another order. All loads from the tile come first; after the barrier the next plane
+// is
+//   fetched to the same tile while the threads take the other derivatives and store.
+// Predicts: the copy of a plane runs beside two thirds of the block's work.
+// Still wrong: one plane in flight is less than a latency of DRAM needs. Needs what 22 needs.
+// Calls 21_tilted_async.cu
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cuda/ptx>
+
+#include "box.hpp"
+#include "tilted.cuh"
+
+namespace tilted_async {
+cudaError_t step(const float* now, const float* before, const Tilted& c, float* next,
+                 std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t radius,
+                 std::int64_t rule, cudaStream_t stream);
+}
+
+namespace tilted_order {
+
+namespace ptx = cuda::ptx;
+using namespace tilted;
+
+template <int radius>
+__global__ void __launch_bounds__(32 * warps)
+    step_tilted(const __grid_constant__ CUtensorMap now, const float* before,
+                const __grid_constant__ Tilted c, float* next, edge::Field f) {
+  __shared__ alignas(128) float tile[tile_size<radius>];
+  __shared__ std::uint64_t full;
+  const int x = blockIdx.x * block_cols + 4 * threadIdx.x;
+  const int y = blockIdx.y * block_rows + threadIdx.y;
+  const int first = blockIdx.z * block_planes, last = min(first + block_planes, f.planes);
+  const int count = last - first + 2 * radius;  // planes from first - radius on
+  const bool producer = threadIdx.x == 0 && threadIdx.y == 0;
+  const auto fetch = [&](int p) {
+    const std::int32_t at[] = {static_cast<int>(blockIdx.x) * block_cols - margin,
+                               static_cast<int>(blockIdx.y) * block_rows - radius,
+                               first - radius + p};
+    ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, tile, &now, at, &full);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full,
+                                   static_cast<unsigned>(sizeof tile));
+  };
+  if (producer) {
+    ptx::mbarrier_init(&full, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    fetch(0);
+  }
+  __syncthreads();  // no thread waits at the barrier before it is initialised
+  float4 queue[2 * radius + 1] = {};
+  for (int p = 0; p < count; ++p) {
+    const int z = first + p - 2 * radius;  // the plane whose sum is complete
+    const float4 past = z < first ? float4{} : four::load(before, f, z, y, x);
+    while (!ptx::mbarrier_try_wait_parity(&full, p % 2)) {
+    }
+    const Parts parts = read<radius>(tile, c);
+    ptx::fence_proxy_async(ptx::space_shared);  // the TMA overwrites what this thread has read
+    __syncthreads();                            // all have read it
+    if (producer && p + 1 < count) fetch(p + 1);
+    add<radius>(queue, parts, c);
+    if (z >= first) four::store(next, f, z, y, x, minus(queue[0], past));
+  }
+}
+
+/// One step of a wave in tilted directions: next = 2 now - before + star(now) + xy Dx Dy now
+/// + xz Dx Dz now + yz Dy Dz now, as tilted.hpp explains. Fields of planes x rows x cols floats,
+/// device pointers; next must not overlap the others. rule: an edge::Rule.
+/// \returns cudaErrorInvalidValue for a radius that is not 1 to 4, planes above 4,194,240, rows
+/// above 1,048,560, cols above 2^31 - 4097, another rule; or an error of CUDA.
+cudaError_t step(const float* now, const float* before, const Tilted& c, float* next,
+                 std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t radius,
+                 std::int64_t rule, cudaStream_t stream) {
+  if (!edge::fit(planes, rows, cols, rule, block_planes, block_rows) || radius < 1 || radius > 4)
+    return cudaErrorInvalidValue;
+  if (planes == 0 || rows == 0 || cols == 0) return cudaSuccess;
+  const edge::Field f = edge::field(planes, rows, cols, rule, now, before, next);
+  if (!f.vectors || rule != edge::fixed)
+    return tilted_async::step(now, before, c, next, planes, rows, cols, radius, rule, stream);
+  cudaError_t error = cudaSuccess;
+  edge::choose<4>(radius, [&](auto r) {
+    CUtensorMap map;
+    error = box::make(&map, now, f, block_rows + 2 * r(), tile_cols);
+    if (error != cudaSuccess) return;
+    step_tilted<r()>
+        <<<edge::grid(f, block_planes, block_rows, block_cols), dim3(32, warps), 0, stream>>>(
+            map, before, c, next, f);
+    error = cudaGetLastError();
+  });
+  return error;
+}
+
+}  // namespace tilted_order
