@@ -111,9 +111,8 @@ cudaError_t step(const float* now, const float* before, const Tilted& c, float* 
     constexpr int bytes = stages * pitch<r()>;
     error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return;
-    step_tilted<r()>
-        <<<edge::grid(f, block_planes, block_rows, block_cols), dim3(32, warps), bytes, stream>>>(
-            map, before, c, next, f);
+    kernel<<<edge::grid(f, block_planes, block_rows, block_cols), dim3(32, warps), bytes, stream>>>(
+        map, before, c, next, f);
     error = cudaGetLastError();
   });
   return error;
