@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <cuda/ptx>
 
-#include "any.cuh"
 #include "box.hpp"
 #include "edge.cuh"
 #include "four.cuh"
+#include "plain.cuh"
 
 namespace limit {
 
@@ -214,12 +214,12 @@ cudaError_t step(const float* now, const float* before, const Star& star, float*
 cudaError_t step_heat(const float* now, const Star& star, float* next, std::int64_t planes,
                       std::int64_t rows, std::int64_t cols, std::int64_t radius, std::int64_t rule,
                       cudaStream_t stream) {
-  if (!edge::fit(planes, rows, cols, rule, 1, any::block_rows) || radius < 1 || radius > 4)
+  if (!edge::fit(planes, rows, cols, rule, 1, plain::block_rows) || radius < 1 || radius > 4)
     return cudaErrorInvalidValue;
   if (planes == 0 || rows == 0 || cols == 0) return cudaSuccess;
   const edge::Field f = edge::field(planes, rows, cols, rule, now, next);
   if (!f.vectors || rule != edge::fixed)
-    return any::launch(now, nullptr, nullptr, star, next, f, radius, stream);
+    return plain::launch(now, nullptr, nullptr, star, next, f, radius, stream);
   return launch<heat>(now, nullptr, nullptr, star, next, f, radius, stream);
 }
 
@@ -229,12 +229,12 @@ cudaError_t step_heat(const float* now, const Star& star, float* next, std::int6
 cudaError_t step_layers(const float* now, const float* before, const float* speed, const Star& star,
                         float* next, std::int64_t planes, std::int64_t rows, std::int64_t cols,
                         std::int64_t radius, std::int64_t rule, cudaStream_t stream) {
-  if (!edge::fit(planes, rows, cols, rule, 1, any::block_rows) || radius < 1 || radius > 4)
+  if (!edge::fit(planes, rows, cols, rule, 1, plain::block_rows) || radius < 1 || radius > 4)
     return cudaErrorInvalidValue;
   if (planes == 0 || rows == 0 || cols == 0) return cudaSuccess;
   const edge::Field f = edge::field(planes, rows, cols, rule, now, before, speed, next);
   if (!f.vectors || rule != edge::fixed)
-    return any::launch(now, before, speed, star, next, f, radius, stream);
+    return plain::launch(now, before, speed, star, next, f, radius, stream);
   return launch<layers>(now, before, speed, star, next, f, radius, stream);
 }
 

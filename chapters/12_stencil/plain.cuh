@@ -9,7 +9,7 @@
 
 #include "edge.cuh"
 
-namespace any {
+namespace plain {
 
 constexpr int block_cols = 32, block_rows = 16;
 
@@ -46,4 +46,4 @@ inline cudaError_t launch(const float* now, const float* before, const float* sp
   return cudaGetLastError();
 }
 
-}  // namespace any
+}  // namespace plain
