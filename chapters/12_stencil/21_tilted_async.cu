@@ -46,16 +46,17 @@ __global__ void __launch_bounds__(32 * warps)
   const int x = blockIdx.x * block_cols + 4 * threadIdx.x;
   const int y = blockIdx.y * block_rows + threadIdx.y;
   const int first = blockIdx.z * block_planes, last = min(first + block_planes, f.planes);
-  float4 queue[2 * radius + 1] = {};
+  float4 queue[2 * radius + 1] = {}, past = four::load(before, f, first, y, x);
   fetch<radius>(tiles[0], now, f, first - radius);
   for (int p = 0; p < last - first + 2 * radius; ++p) {  // planes from first - radius on
     const int z = first + p - 2 * radius;                // the plane whose sum is complete
-    const float4 past = z < first ? float4{} : four::load(before, f, z, y, x);
     __pipeline_wait_prior(0);
     __syncthreads();  // the plane is there for all threads; all have read the one before
     fetch<radius>(tiles[(p + 1) % 2], now, f, first - radius + p + 1);
     add<radius>(queue, read<radius>(tiles[p % 2], c), c);
-    if (z >= first) four::store(next, f, z, y, x, minus(queue[0], past));
+    if (z < first) continue;
+    four::store(next, f, z, y, x, minus(queue[0], past));
+    if (z + 1 < last) past = four::load(before, f, z + 1, y, x);
   }
   __pipeline_wait_prior(0);
 }
@@ -64,7 +65,7 @@ __global__ void __launch_bounds__(32 * warps)
 /// + xz Dx Dz now + yz Dy Dz now, as tilted.hpp explains. Fields of planes x rows x cols floats,
 /// device pointers; next must not overlap the others. rule: an edge::Rule.
 /// \returns cudaErrorInvalidValue for a radius that is not 1 to 4, planes above 4,194,240, rows
-/// above 1,048,560, cols above 2^31 - 4097, another rule; or the error of the launch.
+/// above 524,280, cols above 2^31 - 4097, another rule; or the error of the launch.
 cudaError_t step(const float* now, const float* before, const Tilted& c, float* next,
                  std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t radius,
                  std::int64_t rule, cudaStream_t stream) {

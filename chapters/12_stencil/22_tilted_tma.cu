@@ -49,14 +49,19 @@ __global__ void __launch_bounds__(32 * warps)
     fetch(0);
   }
   __syncthreads();  // no thread waits at the barrier before it is initialised
-  float4 queue[2 * radius + 1] = {};
+  const bool there = x < f.cols && y < f.rows;
+  std::int64_t at = edge::offset(f, first, y, x);
+  float4 queue[2 * radius + 1] = {}, past = {};
+  if (there) past = *reinterpret_cast<const float4*>(before + at);
   for (int p = 0; p < count; ++p) {
-    const int z = first + p - 2 * radius;  // the plane whose sum is complete
-    const float4 past = z < first ? float4{} : four::load(before, f, z, y, x);
     while (!ptx::mbarrier_try_wait_parity(&full, p % 2)) {
     }
     add<radius>(queue, read<radius>(tile, c), c);
-    if (z >= first) four::store(next, f, z, y, x, minus(queue[0], past));
+    if (there && p >= 2 * radius) {  // the sum of a plane of this block is complete
+      *reinterpret_cast<float4*>(next + at) = minus(queue[0], past);
+      at += std::int64_t{f.rows} * f.cols;
+      if (p + 1 < count) past = *reinterpret_cast<const float4*>(before + at);
+    }
     ptx::fence_proxy_async(ptx::space_shared);  // the TMA overwrites what this thread has read
     __syncthreads();                            // all have read it
     if (producer && p + 1 < count) fetch(p + 1);
@@ -67,7 +72,7 @@ __global__ void __launch_bounds__(32 * warps)
 /// + xz Dx Dz now + yz Dy Dz now, as tilted.hpp explains. Fields of planes x rows x cols floats,
 /// device pointers; next must not overlap the others. rule: an edge::Rule.
 /// \returns cudaErrorInvalidValue for a radius that is not 1 to 4, planes above 4,194,240, rows
-/// above 1,048,560, cols above 2^31 - 4097, another rule; or an error of CUDA.
+/// above 524,280, cols above 2^31 - 4097, another rule; or an error of CUDA.
 cudaError_t step(const float* now, const float* before, const Tilted& c, float* next,
                  std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t radius,
                  std::int64_t rule, cudaStream_t stream) {

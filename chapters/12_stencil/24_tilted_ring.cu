@@ -11,6 +11,7 @@
 #include <cuda/ptx>
 
 #include "box.hpp"
+#include "pieces.hpp"
 #include "tilted.cuh"
 
 namespace tilted_async {
@@ -38,12 +39,12 @@ __device__ void wait(std::uint64_t* barrier, int parity) {
 template <int radius>
 __global__ void __launch_bounds__(32 * warps)
     step_tilted(const __grid_constant__ CUtensorMap now, const float* before,
-                const __grid_constant__ Tilted c, float* next, edge::Field f) {
+                const __grid_constant__ Tilted c, float* next, edge::Field f, int planes_each) {
   extern __shared__ __align__(128) char ring[];
   __shared__ std::uint64_t full[stages], empty[stages];
   const int x = blockIdx.x * block_cols + 4 * threadIdx.x;
   const int y = blockIdx.y * block_rows + threadIdx.y;
-  const int first = blockIdx.z * block_planes, last = min(first + block_planes, f.planes);
+  const int first = blockIdx.z * planes_each, last = min(first + planes_each, f.planes);
   const int count = last - first + 2 * radius;  // planes from first - radius on
   const bool producer = threadIdx.x == 0 && threadIdx.y == 0;
   const auto fetch = [&](int p) {
@@ -65,8 +66,10 @@ __global__ void __launch_bounds__(32 * warps)
     for (int p = 0; p < min(stages, count); ++p) fetch(p);
   }
   __syncthreads();  // no thread uses a barrier before it is initialised
-  float4 queue[2 * radius + 1] = {};
-  float4 past = four::load(before, f, first, y, x);
+  const bool there = x < f.cols && y < f.rows;
+  std::int64_t at = edge::offset(f, first, y, x);
+  float4 queue[2 * radius + 1] = {}, past = {};
+  if (there) past = *reinterpret_cast<const float4*>(before + at);
   for (int p = 0; p < count; ++p) {
     const int stage = p % stages, parity = p / stages % 2;
     wait(&full[stage], parity);
@@ -76,10 +79,10 @@ __global__ void __launch_bounds__(32 * warps)
     __syncwarp();
     if (threadIdx.x == 0) ptx::mbarrier_arrive(&empty[stage]);
     add<radius>(queue, parts, c);
-    const int z = first + p - 2 * radius;  // the plane whose sum is complete
-    if (z >= first) {
-      four::store(next, f, z, y, x, minus(queue[0], past));
-      if (z + 1 < last) past = four::load(before, f, z + 1, y, x);
+    if (there && p >= 2 * radius) {  // the sum of a plane of this block is complete
+      *reinterpret_cast<float4*>(next + at) = minus(queue[0], past);
+      at += std::int64_t{f.rows} * f.cols;
+      if (p + 1 < count) past = *reinterpret_cast<const float4*>(before + at);
     }
     if (producer && p + stages < count) {
       wait(&empty[stage], parity);
@@ -92,7 +95,7 @@ __global__ void __launch_bounds__(32 * warps)
 /// + xz Dx Dz now + yz Dy Dz now, as tilted.hpp explains. Fields of planes x rows x cols floats,
 /// device pointers; next must not overlap the others. rule: an edge::Rule.
 /// \returns cudaErrorInvalidValue for a radius that is not 1 to 4, planes above 4,194,240, rows
-/// above 1,048,560, cols above 2^31 - 4097, another rule; or an error of CUDA.
+/// above 524,280, cols above 2^31 - 4097, another rule; or an error of CUDA.
 cudaError_t step(const float* now, const float* before, const Tilted& c, float* next,
                  std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t radius,
                  std::int64_t rule, cudaStream_t stream) {
@@ -111,8 +114,13 @@ cudaError_t step(const float* now, const float* before, const Tilted& c, float* 
     constexpr int bytes = stages * pitch<r()>;
     error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return;
-    kernel<<<edge::grid(f, block_planes, block_rows, block_cols), dim3(32, warps), bytes, stream>>>(
-        map, before, c, next, f);
+    dim3 grid = edge::grid(f, 1, block_rows, block_cols);
+    int each = block_planes;
+    // From radius 3 on the work is the limit, and a plane that two blocks add is work twice.
+    if (r() > 2) error = pieces::choose(f.planes, std::int64_t{grid.x} * grid.y, 2, 2 * r(), &each);
+    if (error != cudaSuccess) return;
+    grid.z = static_cast<unsigned>((f.planes + each - 1) / each);
+    kernel<<<grid, dim3(32, warps), bytes, stream>>>(map, before, c, next, f, each);
     error = cudaGetLastError();
   });
   return error;

@@ -11,7 +11,7 @@
 
 namespace tilted {
 
-constexpr int warps = 16, block_planes = 64;  // a warp per row
+constexpr int warps = 8, block_planes = 64;  // a warp per row
 constexpr int block_cols = 128, block_rows = warps;
 constexpr int margin = 4;  // floats on each side of a tile's row: as many as the largest radius
 constexpr int tile_cols = block_cols + 2 * margin;
@@ -22,9 +22,10 @@ constexpr int tile_size = (block_rows + 2 * radius) * tile_cols;
 
 /// What a thread needs of a plane to compute its four points.
 struct Parts {
-  float window[12];   // the points from x - 4 to x + 7
-  float4 second;      // what the star adds along y
-  float4 slope, rim;  // Dy of the four points; of lanes 0 and 31, of the four beside the warp's
+  float window[12];  // the points from x - 4 to x + 7
+  float4 second;     // what the star adds along y
+  float4 slope;      // Dy of the four points
+  float rim;         // Dy of a point beside the warp's: of lanes 0 to 3 left, of 4 to 7 right
 };
 
 /// to += c (a - b).
@@ -51,12 +52,11 @@ __device__ Parts read(const float* tile, const Tilted& c) {
     four::add(parts.second, c.star.y[k], behind, ahead);
     add_slope(parts.slope, c.slope[k], ahead, behind);
   }
-  if (lane == 0 || lane == 31) {
-    const int beside = lane == 0 ? -4 : 4;
+  const int beside = lane % 8 < 4 ? lane % 8 - margin : block_cols + lane % 8 - margin;
+  const float* const column = middle - 4 * lane + beside;
 #pragma unroll
-    for (int k = 1; k <= radius; ++k)
-      add_slope(parts.rim, c.slope[k], vector(k, beside), vector(-k, beside));
-  }
+  for (int k = 1; k <= radius; ++k)
+    parts.rim += c.slope[k] * (column[k * tile_cols] - column[-k * tile_cols]);
   return parts;
 }
 
@@ -95,12 +95,12 @@ __device__ void add(float4 (&queue)[2 * radius + 1], const Parts& parts, const T
                       __shfl_down_sync(~0u, slope.y, 1),
                       __shfl_down_sync(~0u, slope.z, 1),
                       __shfl_down_sync(~0u, slope.w, 1)};
-  if (lane == 0)
-    slopes[0] = parts.rim.x, slopes[1] = parts.rim.y, slopes[2] = parts.rim.z,
-    slopes[3] = parts.rim.w;
-  if (lane == 31)
-    slopes[8] = parts.rim.x, slopes[9] = parts.rim.y, slopes[10] = parts.rim.z,
-    slopes[11] = parts.rim.w;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float beside = __shfl_sync(~0u, parts.rim, lane == 31 ? 4 + k : k);
+    if (lane == 0) slopes[k] = beside;
+    if (lane == 31) slopes[8 + k] = beside;
+  }
   float4 plane = parts.second;  // what the plane adds to its own sum
   four::add(plane, 2 + c.star.centre, own);
   four::add_along_x<radius>(plane, c.star.x, parts.window);
