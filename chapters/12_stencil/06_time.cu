@@ -146,8 +146,8 @@ cudaError_t step(const float* now, const Star& star, float* next, std::int64_t p
     if (error != cudaSuccess) return;
     dim3 grid = edge::grid(f, 1, rows - 2 * s(), block_cols);
     int each = 0;  // planes per block
-    error =
-        pieces::choose(f.planes, std::int64_t{grid.x} * grid.y, s() == 1 ? 2 : 1, 2 * s(), &each);
+    error = pieces::choose(f.planes, std::int64_t{grid.x} * grid.y, s() == 1 ? 2 : 1, 2 * s(),
+                           f.planes, &each);
     if (error != cudaSuccess) return;
     grid.z = static_cast<unsigned>((f.planes + each - 1) / each);
     kernel<<<grid, dim3(32, warps), bytes, stream>>>(now, star, next, f, each);

@@ -117,7 +117,8 @@ cudaError_t step(const float* now, const float* before, const Tilted& c, float* 
     dim3 grid = edge::grid(f, 1, block_rows, block_cols);
     int each = block_planes;
     // From radius 3 on the work is the limit, and a plane that two blocks add is work twice.
-    if (r() > 2) error = pieces::choose(f.planes, std::int64_t{grid.x} * grid.y, 2, 2 * r(), &each);
+    if (r() > 2)
+      error = pieces::choose(f.planes, std::int64_t{grid.x} * grid.y, 2, 2 * r(), f.planes, &each);
     if (error != cudaSuccess) return;
     grid.z = static_cast<unsigned>((f.planes + each - 1) / each);
     kernel<<<grid, dim3(32, warps), bytes, stream>>>(map, before, c, next, f, each);

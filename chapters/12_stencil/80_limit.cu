@@ -17,6 +17,7 @@
 #include "box.hpp"
 #include "edge.cuh"
 #include "four.cuh"
+#include "pieces.hpp"
 #include "plain.cuh"
 
 namespace limit {
@@ -30,7 +31,8 @@ enum Equation {
 namespace ptx = cuda::ptx;
 
 constexpr int warps = 16, rows_each = 2;
-constexpr int block_cols = 128, block_rows = warps * rows_each, block_planes = 64;
+constexpr int block_cols = 128, block_rows = warps * rows_each;
+constexpr int most_planes = 64;  // of a block; longer pieces are slower
 constexpr int margin = 4;  // floats on each side of a box's row: as many as the largest radius
 
 template <int radius>
@@ -53,14 +55,14 @@ __device__ void wait(std::uint64_t* barrier, int parity) {
 template <int radius, Equation equation>
 __global__ void __launch_bounds__(32 * warps)
     step(const __grid_constant__ CUtensorMap now, const float* before, const float* speed,
-         const __grid_constant__ Star star, float* next, edge::Field f) {
+         const __grid_constant__ Star star, float* next, edge::Field f, int planes_each) {
   using R = Ring<radius>;
   constexpr int stages = R::stages, queued = R::queue;
   extern __shared__ __align__(128) char ring[];
   __shared__ std::uint64_t full[stages], empty[stages];
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int x0 = blockIdx.x * block_cols, y0 = blockIdx.y * block_rows;
-  const int first = blockIdx.z * block_planes, last = min(first + block_planes, f.planes);
+  const int first = blockIdx.z * planes_each, last = min(first + planes_each, f.planes);
   // Planes are counted from first - radius on; plane p lies in stage p % stages.
   const int count = last - first + 2 * radius;
   const bool producer = warp == 0 && lane == 0;
@@ -90,6 +92,8 @@ __global__ void __launch_bounds__(32 * warps)
   const std::int64_t plane_points = std::int64_t{f.rows} * f.cols;
   std::int64_t at = edge::offset(f, first, y, x);
   bool there[rows_each];
+#pragma unroll
+  for (int r = 0; r < rows_each; ++r) there[r] = x < f.cols && y + r < f.rows;
   float4 queue[queued][rows_each], past[rows_each] = {}, factor[rows_each] = {};
   const auto load = [&](int r, std::int64_t from) {  // the parts of a result that no other needs
     if (!there[r]) return;
@@ -97,10 +101,7 @@ __global__ void __launch_bounds__(32 * warps)
     if (equation == layers) factor[r] = *reinterpret_cast<const float4*>(speed + from + r * f.cols);
   };
 #pragma unroll
-  for (int r = 0; r < rows_each; ++r) {
-    there[r] = x < f.cols && y + r < f.rows;
-    load(r, at);
-  }
+  for (int r = 0; r < rows_each; ++r) load(r, at);
   int parity = 0;
   for (int base = 0; base < count; base += stages, parity ^= 1) {
 #pragma unroll
@@ -186,8 +187,13 @@ cudaError_t launch(const float* now, const float* before, const float* speed, co
     error =
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, R::shared_bytes);
     if (error != cudaSuccess) return;
-    kernel<<<edge::grid(f, block_planes, block_rows, block_cols), dim3(32, warps), R::shared_bytes,
-             stream>>>(map, before, speed, star, next, f);
+    dim3 grid = edge::grid(f, 1, block_rows, block_cols);
+    int each = 0;
+    error = pieces::choose(f.planes, std::int64_t{grid.x} * grid.y, 1, 2 * r(), most_planes, &each);
+    if (error != cudaSuccess) return;
+    grid.z = static_cast<unsigned>((f.planes + each - 1) / each);
+    kernel<<<grid, dim3(32, warps), R::shared_bytes, stream>>>(map, before, speed, star, next, f,
+                                                               each);
     error = cudaGetLastError();
   });
   return error;
@@ -201,7 +207,7 @@ cudaError_t launch(const float* now, const float* before, const float* speed, co
 cudaError_t step(const float* now, const float* before, const Star& star, float* next,
                  std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t radius,
                  std::int64_t rule, cudaStream_t stream) {
-  if (!edge::fit(planes, rows, cols, rule, block_planes, 16) || radius < 1 || radius > 4)
+  if (!edge::fit(planes, rows, cols, rule, most_planes, 16) || radius < 1 || radius > 4)
     return cudaErrorInvalidValue;
   if (planes == 0 || rows == 0 || cols == 0) return cudaSuccess;
   const edge::Field f = edge::field(planes, rows, cols, rule, now, before, next);
