@@ -4,13 +4,20 @@
 // Predicts: with radius 4 a thread reads ten vectors from shared memory for four results instead of
 //   64 floats: five eighths of the bytes, a sixth of the instructions.
 // Still wrong: every load from global memory waits in a register of the thread that asked for it;
-//   one plane ahead is all that the registers hold.
+//   one plane ahead is all that the registers hold. Rows that are not whole vectors go to 03.
+// Calls 03_tile.cu
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
 #include "edge.cuh"
 #include "four.cuh"
+
+namespace tile {
+cudaError_t step(const float* now, const float* before, const Star& star, float* next,
+                 std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t radius,
+                 std::int64_t rule, cudaStream_t stream);
+}
 
 namespace vectors {
 
@@ -96,6 +103,8 @@ cudaError_t step(const float* now, const float* before, const Star& star, float*
     return cudaErrorInvalidValue;
   if (planes == 0 || rows == 0 || cols == 0) return cudaSuccess;
   const edge::Field f = edge::field(planes, rows, cols, rule, now, before, next);
+  if (!f.vectors)
+    return tile::step(now, before, star, next, planes, rows, cols, radius, rule, stream);
   edge::choose<4>(radius, [&](auto r) {
     step_wave<r()>
         <<<edge::grid(f, block_planes, block_rows, block_cols), dim3(32, warps), 0, stream>>>(

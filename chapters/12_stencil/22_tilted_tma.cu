@@ -1,8 +1,8 @@
-// Idea: the planes of 21 by the TMA: no thread computes an address or compares it with the edges.
-//   One tile: the block waits for a plane, adds it, stores, and then fetches the next one.
-// Predicts: fewer registers and fewer instructions, but nothing is in flight while the block
+// Idea: the planes of 21 by the TMA. No thread computes an address or compares it with the edges.
+//   There is one tile: the block waits for a plane, adds it, stores, and then fetches the next one.
+// Predicts: fewer registers and instructions than 21. But no plane is in flight while the block
 //   computes.
-// Still wrong: that order. Needs compute capability 9.0, rows of whole vectors and zeros beyond the
+// Still wrong: the order. Needs compute capability 9.0, rows of whole vectors and zeros beyond the
 //   edges; other fields go to 21.
 // Calls 21_tilted_async.cu
 #include <cuda_runtime.h>

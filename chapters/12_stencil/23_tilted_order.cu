@@ -1,8 +1,8 @@
-// Idea: 22 in another order. All loads from the tile come first; after the barrier the next plane
-// is
-//   fetched to the same tile while the threads take the other derivatives and store.
-// Predicts: the copy of a plane runs beside two thirds of the block's work.
-// Still wrong: one plane in flight is less than a latency of DRAM needs. Needs what 22 needs.
+// Idea: 22 in another order. Each thread first loads all that it needs from the tile. After the
+//   barrier the next plane comes to the same tile, while the threads compute the derivatives along
+//   x and z and store.
+// Predicts: the copy of a plane runs beside two thirds of the work. So the time falls.
+// Still wrong: one plane per block in flight. Needs what 22 needs.
 // Calls 21_tilted_async.cu
 #include <cuda_runtime.h>
 

@@ -10,10 +10,8 @@ namespace four {
 
 /// The points (z, y, x) to (z, y, x + 3), any of which may lie outside. x is a multiple of 4.
 __device__ inline float4 load(const float* values, const edge::Field& f, int z, int y, int x) {
-  if (z >= 0 && z < f.planes && y >= 0 && y < f.rows && x >= 0 && x + 3 < f.cols) {
-    const float* const from = values + edge::offset(f, z, y, x);
-    if (f.vectors) return *reinterpret_cast<const float4*>(from);
-    return make_float4(from[0], from[1], from[2], from[3]);
+  if (f.vectors && z >= 0 && z < f.planes && y >= 0 && y < f.rows && x >= 0 && x < f.cols) {
+    return *reinterpret_cast<const float4*>(values + edge::offset(f, z, y, x));
   }
   return make_float4(edge::point(values, f, z, y, x), edge::point(values, f, z, y, x + 1),
                      edge::point(values, f, z, y, x + 2), edge::point(values, f, z, y, x + 3));
