@@ -6,6 +6,7 @@
 // Still wrong: needs compute capability 9.0, rows of whole vectors, and zeros beyond the edges;
 //   other fields go to 04.
 // Calls 04_vectors.cu
+// Calls 03_tile.cu
 #include <cuda_runtime.h>
 
 #include <cstdint>
