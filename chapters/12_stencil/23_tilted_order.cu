@@ -52,6 +52,7 @@ __global__ void __launch_bounds__(32 * warps)
   std::int64_t at = edge::offset(f, first, y, x);
   float4 queue[2 * radius + 1] = {}, past = {};
   if (there) past = *reinterpret_cast<const float4*>(before + at);
+  // snippet: loop
   for (int p = 0; p < count; ++p) {
     while (!ptx::mbarrier_try_wait_parity(&full, p % 2)) {
     }
@@ -66,6 +67,7 @@ __global__ void __launch_bounds__(32 * warps)
       if (p + 1 < count) past = *reinterpret_cast<const float4*>(before + at);
     }
   }
+  // /snippet
 }
 
 /// One step of a wave in tilted directions: next = 2 now - before + star(now) + xy Dx Dy now

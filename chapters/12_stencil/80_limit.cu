@@ -52,6 +52,7 @@ __device__ void wait(std::uint64_t* barrier, int parity) {
   }
 }
 
+// snippet: kernel
 /// Arrays that the equation does not have are null.
 template <int radius, Equation equation>
 __global__ void __launch_bounds__(32 * warps)
@@ -163,6 +164,7 @@ __global__ void __launch_bounds__(32 * warps)
     }
   }
 }
+// /snippet
 
 }  // namespace limit
 
