@@ -116,12 +116,12 @@ Study tilted() {
 Study any_field() {
   Study study = at_sizes(sequence(), "any", "Any field, radius and edge", "04,05,80", {});
   const auto chance = [](int k, int what) {  // from 0 to below 1
-    return static_cast<double>(mix(12, static_cast<std::uint64_t>(8 * k + what)) >> 11) * 0x1p-53;
+    return static_cast<double>(mix(1129, static_cast<std::uint64_t>(8 * k + what)) >> 11) * 0x1p-53;
   };
   const auto side = [&](int k, int what) {
     return static_cast<std::int64_t>(std::exp2(7 + 3 * chance(k, what)));
   };
-  for (int k = 0; k < 12; ++k) {
+  for (int k = 0; k < 16; ++k) {
     const bool whole = chance(k, 4) < 0.8;  // rows of whole vectors
     const std::int64_t cols = side(k, 2), radius = 1 + static_cast<std::int64_t>(4 * chance(k, 3));
     study.sizes.push_back(field_size(side(k, 0), side(k, 1), whole ? (cols + 3) / 4 * 4 : cols,
