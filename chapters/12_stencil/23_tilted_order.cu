@@ -1,7 +1,7 @@
 // Idea: 22 in another order. Each thread first loads all that it needs from the tile. After the
 //   barrier the next plane comes to the same tile, while the threads compute the derivatives along
 //   x and z and store.
-// Predicts: the copy of a plane runs beside two thirds of the work. So the time falls.
+// Predicts: a plane travels while the block executes three quarters of its additions and FMAs.
 // Still wrong: one plane per block in flight. Needs what 22 needs.
 // Calls 21_tilted_async.cu
 #include <cuda_runtime.h>

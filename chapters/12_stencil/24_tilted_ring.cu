@@ -1,8 +1,8 @@
 // Idea: 23 with a ring of four planes, as in version 80. Three planes are in flight while the block
-//   reads one, and no warp waits for the others of its block.
+//   reads one, and only the warp that fetches waits for the others of its block.
 // Predicts: the time that the bytes take.
-// Still wrong: with radius 4 the work is the limit. The sums of nine planes take 36 registers, so
-//   few warps fit on an SM. Needs what 22 needs.
+// Still wrong: with radius 4 the sums of nine planes take 36 registers. So 16 warps fit on an SM,
+//   and they do not fill its issue slots. Needs what 22 needs.
 // Calls 21_tilted_async.cu
 #include <cuda_runtime.h>
 

@@ -3,8 +3,6 @@
 //   known. No warp waits for another that is less than a plane behind.
 // Predicts: with radius 4, 14 vectors from shared memory for 8 results instead of 22, and no
 //   instruction for the queue or for an address: the time that the bytes take.
-//   The same kernel computes three equations: heat, a wave, and a wave whose speed depends on the
-//   point.
 // Still wrong: needs compute capability 9.0, rows of whole vectors and zeros beyond the edges;
 //   other fields go to 04, or to a thread per point.
 // Calls 04_vectors.cu

@@ -25,7 +25,7 @@ struct Parts {
   float window[12];  // the points from x - 4 to x + 7
   float4 second;     // what the star adds along y
   float4 slope;      // Dy of the four points
-  float rim;         // Dy of a point beside the warp's: of lanes 0 to 3 left, of 4 to 7 right
+  float rim;         // Dy of a point left (lanes 0 to 3) or right (4 to 7) of the warp's 128
 };
 
 /// to += c (a - b).
