@@ -145,13 +145,14 @@ struct ArgumentsOf<true, Of, A...> {
   static constexpr std::size_t count = std::invoke_result_t<Of, int>::count;
 };
 
-/// The address of the kernel of a launch; null: unknown. `F` calls it: an F without members calls a
-/// function by its name, another F calls a pointer that it keeps.
+/// The address of the kernel of a launch; null: unknown. `F` calls it: an F that is smaller than a
+/// pointer calls a function by its name (and may keep a constant of its template arguments), an F
+/// as large as a pointer calls the one that it keeps.
 template <class F, class Of>
 const void* address_of([[maybe_unused]] const F& f, [[maybe_unused]] const Of& of) {
   const void* address = nullptr;
   if constexpr (std::is_invocable_v<Of, int>) {
-    if constexpr (std::is_empty_v<F>) {
+    if constexpr (sizeof(F) < sizeof address) {
       address = of(0).kernel;
     } else if constexpr (sizeof(F) == sizeof address) {
       std::memcpy(&address, static_cast<const void*>(&f), sizeof address);

@@ -2,6 +2,7 @@
 // reported follows CUDA's documentation.
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "simt_test.hpp"
 
@@ -490,6 +491,13 @@ TEST_F(LaunchError, shared_memory_goes_by_the_kernel_whatever_it_is_called) {
   ASSERT_EQ(holder.allow_it(), cudaSuccess);
   with_much<7><<<1, 1, 64 << 10>>>(p);
   EXPECT_EQ(data.first(), 7);
+  const auto by_constant = [&](auto n) {
+    const auto kernel = with_much<n()>;
+    ASSERT_EQ(allow(kernel), cudaSuccess);
+    with_much<n()><<<1, 1, 64 << 10>>>(p);
+    EXPECT_EQ(data.first(), n());
+  };
+  by_constant(std::integral_constant<int, 8>());
   cudaFuncAttributes attributes;
   EXPECT_EQ(cudaFuncGetAttributes(&attributes, with_much<7>), cudaSuccess);
   EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 64 << 10);
