@@ -293,6 +293,7 @@ thread_local std::uint64_t copies_changed = 1;  ///< counts what changes any rec
 struct Target {
   std::uintptr_t from, to;
   ProgramCounter site;
+  std::uint32_t serial;  ///< of the block whose barrier counts the copy
 };
 
 /// Where these copies will land; neighbouring ranges are joined.
@@ -305,14 +306,16 @@ const std::vector<Target>& targets_under_way() {
   for (const auto& [barrier, record] : records) {
     for (const Copy& copy : record.copies) {
       const auto to = reinterpret_cast<std::uintptr_t>(copy.to);
-      if (copy.bulk && is_window(to)) all.push_back({to, to + copy.bytes, copy.site});
+      if (copy.bulk && is_window(to))
+        all.push_back({to, to + copy.bytes, copy.site, record.serial});
     }
   }
   std::sort(all.begin(), all.end(),
             [](const Target& a, const Target& b) { return a.from < b.from; });
   targets.clear();
   for (const Target& target : all) {
-    if (targets.empty() || targets.back().to < target.from) {
+    if (targets.empty() || targets.back().to < target.from ||
+        targets.back().serial != target.serial) {
       targets.push_back(target);
     } else {
       targets.back().to = std::max(targets.back().to, target.to);
@@ -337,6 +340,24 @@ std::int64_t land_if(std::vector<Copy>& copies, F wanted) {
 }
 
 }  // namespace
+
+void check_under_way(const Thread& thread, std::uintptr_t at, std::size_t bytes, Access kind,
+                     ProgramCounter pc) {
+  for (const Target& target : targets_under_way()) {
+    if (target.to <= at || at + bytes <= target.from) continue;
+    const Block* const owner = owner_of(reinterpret_cast<const void*>(at));
+    if (owner == nullptr || owner->serial != target.serial) continue;  // of a block that has left
+    const Unobserved unobserved;
+    find("race", *thread.block->grid,
+         "shared memory, byte " + std::to_string(shared_byte(*owner, at)) + ": " + name_of(thread) +
+             (kind == Access::load ? " reads it at " : " writes it at ") + source_line(pc).text() +
+             " while a bulk copy into it is under way, begun at " +
+             source_line(target.site).text() +
+             ": wait for the copy's barrier before, or begin the copy when all threads are done",
+         pc, target.site);
+    return;
+  }
+}
 
 void check_copies_into(const Block& block) {
   for (const auto& [barrier, record] : records) {

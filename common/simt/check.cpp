@@ -470,6 +470,7 @@ __attribute__((noinline)) void check_fully(Thread& thread, std::uintptr_t addres
       !in_my_cluster(thread, address)) {
     bad_address(thread, "lifetime", address, bytes, kind, pc);
   }
+  if (shared && strength != Strength::copied) check_under_way(thread, address, bytes, kind, pc);
   const std::uint16_t turn = kind == Access::store ? thread.turns.next(pc) : 0;
   const std::uintptr_t end = address + bytes;
   for (std::uintptr_t a = address; a < end; ++word) {

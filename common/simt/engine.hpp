@@ -339,6 +339,9 @@ void check_copy(const Thread& thread, std::uintptr_t address, std::size_t bytes,
                 ProgramCounter pc);
 /// The last thread of a block ends: may a bulk copy still write to its shared memory?
 void check_copies_into(const Block& block);
+/// An access of shared memory: no bulk copy into it may have begun without having landed.
+void check_under_way(const Thread& thread, std::uintptr_t at, std::size_t bytes, Access kind,
+                     ProgramCounter pc);
 /// The same for a block of a cluster: may another block still use its shared memory?
 void check_leaving(const Thread& thread);
 /// The same for its barriers.

@@ -379,6 +379,52 @@ TEST_F(Proxy, refilled_while_others_may_read) {
   expect_finding("race", "refill<synchronized>", {at("tile read"), at("refilled"), "writes it"});
 }
 
+/// A ring of two tiles. Each tile is refilled when all threads have read it, or one tile early:
+/// then the copy lands later than the reads here, and the sums are right all the same.
+template <int early>
+__global__ void ring(const int* in, int* out, int tiles) {
+  __shared__ alignas(128) int tile[2][n];
+  __shared__ alignas(8) std::uint64_t full[2];
+  const int t = threadIdx.x;
+  const auto fetch = [&](int k) {
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                   &full[k % 2], sizeof tile[0]);
+    ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile[k % 2], in,  // HERE ring filled
+                       sizeof tile[0], &full[k % 2]);
+  };
+  if (t == 0) {
+    for (std::uint64_t& barrier : full) ptx::mbarrier_init(&barrier, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    for (int k = 0; k < 2; ++k) fetch(k);
+  }
+  __syncthreads();
+  int sum = 0;
+  for (int k = 0; k < tiles; ++k) {
+    wait_for_phase(&full[k % 2], k / 2 % 2);
+    if (early == 0) sum += tile[k % 2][t];
+    ptx::fence_proxy_async(ptx::space_shared);
+    __syncthreads();
+    if (t == 0 && k + 2 < tiles) fetch(k + 2);
+    if (early == 1) sum += tile[k % 2][t];  // HERE ring read
+  }
+  out[t] = sum;
+}
+template <int early>
+void run_ring() {
+  Array<int> in(n, 1), out(n);
+  ring<early><<<1, n>>>(in.get(), out.get(), 5);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(out.host(), std::vector<int>(n, 5));
+}
+TEST_F(Proxy, ring_refilled_after_the_reads_is_right) {
+  run_ring<0>();
+  expect_clean();
+}
+TEST_F(Proxy, ring_refilled_before_the_reads) {
+  run_ring<1>();
+  expect_finding("race", "ring<early>", {at("ring read"), at("ring filled"), "is under way"});
+}
+
 /// In and out again: the copy engine sees its own writes.
 __global__ void through(const int* in, int* out) {
   __shared__ alignas(128) int tile[n];
