@@ -1,5 +1,6 @@
 """Which code a recorded row was measured with: comments and layout do not count, all else does."""
 
+import re
 import sys
 import tempfile
 import unittest
@@ -104,6 +105,20 @@ class Course(unittest.TestCase):
                     checked += 1
         if not checked:
             self.skipTest("no recorded row has a hash yet")
+
+    def test_each_launcher_asks_for_the_error_of_its_launch(self):
+        """No test provokes one: a launcher that returns cudaSuccess instead passes all others."""
+        launchers = 0
+        for versions in sorted(ROOT.glob("chapters/*/versions.cpp")):
+            for path in sorted(versions.parent.glob("[0-9][0-9]_*.cu")):
+                text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+                for function in re.split(r"^}", text, flags=re.MULTILINE):
+                    _, launch, rest = function.rpartition("<<<")
+                    if launch:
+                        launchers += 1
+                        name = f"{path.relative_to(ROOT)}: <<<{rest[:60]}"
+                        self.assertIn("cudaGetLastError()", rest, name)
+        self.assertGreater(launchers, 100)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -194,6 +195,17 @@ class Plots(Folder):
             first.append((self.folder / "h200-limiters.svg").read_text(encoding="utf-8"))
         self.assertEqual(first[0], first[1])
         self.assertIn("what limits us now", first[0])
+
+    @unittest.skipUnless(PYTHON, "no python with matplotlib on this machine")
+    def test_each_row_has_its_figures(self):
+        self.write(limiters.text_of(record()), "h200-limiters.csv")
+        self.assertEqual(self.plot("h200-limiters.csv").returncode, 0)
+        drawn = (self.folder / "h200-limiters.svg").read_text(encoding="utf-8")
+        texts = re.findall(r"<text[^>]*>([^<]+)</text>", drawn)
+        # DRAM, issue slots, lanes, wavefronts of 01_tree; of 02_plain DRAM, and nothing else
+        for figure in ("21", "6.2", "15", "2.5", "1.0"):
+            self.assertIn(figure, texts)
+        self.assertEqual(texts.count("-"), 4, texts)
 
     @unittest.skipUnless(PYTHON, "no python with matplotlib on this machine")
     def test_one_row_without_figures(self):
