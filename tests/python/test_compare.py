@@ -50,6 +50,12 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict([1.0] * 9, [2.0] * 9), SLOWER)
         self.assertEqual(verdict([], []), UNSURE)
 
+    def test_a_tail_lies_on_one_side_of_the_ratio(self):
+        tail, steady = [100.0] * 6 + [110.0] * 5, [100.0] * 11
+        for over, under, bounds in ((tail, steady, (1, 1.1)), (steady, tail, (1 / 1.1, 1))):
+            for got, want in zip(intervals.of_ratio(over, under), bounds):
+                self.assertAlmostEqual(got, want)
+
     def test_order_of_samples_does_not_matter(self):
         self.assertEqual(verdict(around(100, 1)[::-1], around(90, 1)), FASTER)
 
