@@ -146,6 +146,25 @@ TEST_F(Async, barrier_in_shared_memory) {
   EXPECT_EQ(out.first(), 65);
   expect_clean();
 }
+/// The later phases wait for those who have stayed.
+__global__ void half_of_them_drop(int* out) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  const int t = threadIdx.x;
+  if (t == 0) init(&barrier, blockDim.x);
+  __syncthreads();
+  if (t >= 32) {
+    barrier.arrive_and_drop();
+    return;
+  }
+  for (int phase = 0; phase < 3; ++phase) barrier.arrive_and_wait();
+  out[t] = t;
+}
+TEST_F(Async, barrier_that_half_of_them_drop) {
+  Array<int> out(32, 0);
+  half_of_them_drop<<<1, 64>>>(out.get());
+  EXPECT_EQ(out.host(), iota<int>(32));
+  expect_clean();
+}
 __global__ void too_few_arrive(int* out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
   if (threadIdx.x == 0) init(&barrier, blockDim.x + 1);

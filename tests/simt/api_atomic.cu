@@ -61,7 +61,7 @@ TEST_F(Atomic, integers) {
   expect_others<unsigned>();
   expect_clean();
 }
-__global__ void wide(unsigned long long* data, long long* low) {
+__global__ void wide(unsigned long long* data, long long* low, long long* high) {
   const unsigned long long i = threadIdx.x;
   atomicMin(&data[0], i + (1ull << 40));
   atomicMax(&data[1], i + (1ull << 40));
@@ -71,11 +71,12 @@ __global__ void wide(unsigned long long* data, long long* low) {
   atomicExch(&data[5], i);
   atomicCAS(&data[6], 5ull, 1ull << 60);
   atomicMin(low, -static_cast<long long>(i));
+  atomicMax(high, static_cast<long long>(i) - 40);
 }
 TEST_F(Atomic, sixty_four_bits) {
   Array<unsigned long long> data(std::vector<unsigned long long>{~0ull, 0, ~0ull, 0, 0, 99, 5});
-  Array<long long> low(1, 0ll);
-  wide<<<1, 32>>>(data.get(), low.get());
+  Array<long long> low(1, 0ll), high(1, -100ll);
+  wide<<<1, 32>>>(data.get(), low.get(), high.get());
   const auto got = data.host();
   EXPECT_EQ(got[0], 1ull << 40);
   EXPECT_EQ(got[1], (1ull << 40) + 31);
@@ -85,6 +86,7 @@ TEST_F(Atomic, sixty_four_bits) {
   EXPECT_LT(got[5], 32u);
   EXPECT_EQ(got[6], 1ull << 60);
   EXPECT_EQ(low.first(), -31);
+  EXPECT_EQ(high.first(), -9);
   expect_clean();
 }
 

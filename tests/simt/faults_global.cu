@@ -330,6 +330,19 @@ TEST_F(GlobalBounds, one_past_an_array_of_whole_lines) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   expect_finding("bounds", "read_at", {at("read at")});
 }
+/// Of the last word only the first two bytes are in the array.
+__global__ void last_word(const unsigned char* data, int* out) {
+  *out = reinterpret_cast<const int*>(data)[1];  // HERE half past
+}
+TEST_F(GlobalBounds, word_that_begins_in_an_array) {
+  Array<unsigned char> six(6, 1), eight(8, 1);
+  Array<int> out(1);
+  last_word<<<1, 1>>>(eight.get(), out.get());
+  expect_clean();
+  last_word<<<1, 1>>>(six.get(), out.get());
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  expect_finding("bounds", "last_word", {at("half past"), "reads 4 byte(s)"});
+}
 /// After one array comes the next: the nearest allocation is not the intended one.
 TEST_F(GlobalBounds, far_behind_the_end_of_an_argument) {
   Array<float> one(1, 1.0f), two(1, 1.0f);

@@ -124,6 +124,26 @@ TEST_F(SharedRace, first_of_several_readers) {
                  {at("first reader"), at("late writer"), "thread (0,0,0)", "thread (32,0,0)"});
 }
 
+/// Threads 32 and 33 read, and thread 64; thread 32 writes after it has synchronized with thread
+/// 33, not with thread 64. A checker that remembers only the first two readers misses the race.
+__global__ void third_reader(int* out) {
+  __shared__ int s;
+  const int t = threadIdx.x;
+  if (t == 5) s = 7;
+  __syncthreads();
+  if (t == 32 || t == 33) out[t - 32] = s;
+  if (t == 64) out[2] = s;  // HERE third reader
+  if (t / 32 == 1) __syncwarp();
+  if (t == 32) s = 8;  // HERE writer of a pair
+}
+TEST_F(SharedRace, third_of_several_readers) {
+  Array<int> out(3);
+  third_reader<<<1, 96>>>(out.get());
+  expect_finding(
+      "race", "third_reader",
+      {at("third reader"), at("writer of a pair"), "thread (64,0,0)", "thread (32,0,0)"});
+}
+
 /// One lane's 16 bytes cover another lane's 4.
 __global__ void wide_and_narrow(int* out) {
   __shared__ __align__(16) float s[64];
