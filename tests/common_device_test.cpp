@@ -293,6 +293,8 @@ TEST(MostCounted, NamesTheFirstFinding) {
     most.*bound = 2 * few;
     EXPECT_TRUE(most.any());
     EXPECT_EQ(course::too_many(most, counts, 640, 1280), "");
+    most.*bound = 1.99 * few;  // one count in a hundred too many
+    EXPECT_NE(course::too_many(most, counts, 640, 1280), "") << text;
     most.*bound = few;
     EXPECT_EQ(course::too_many(most, counts, 640, 1280), text);
   };
@@ -871,6 +873,19 @@ TEST(Verify, CatchesWhatIsRightOnlyOnce) {
     return ++calls == 1 ? cudaSuccess : overwrite(true, 7, 0)(p, a);
   });
   expect_failure(version, *gpu, "1 of 1003 wrong in out, first at 7");
+  EXPECT_EQ(calls, 2);
+}
+
+/// The second launch must not find the results of the first one.
+TEST(Verify, ExpectsToCatchWhatIsWrittenOnlyOnce) {
+  COURSE_NEEDS_GPU(gpu);
+  int calls = 0;
+  const Version right = copy_but("01_first", 0);
+  Version version = right;
+  version.launch = [&](const Problem& p, const Arguments& a) {
+    return ++calls == 1 ? right.launch(p, a) : cudaSuccess;
+  };
+  expect_failure(version, *gpu, "1003 of 1003 wrong in out");
   EXPECT_EQ(calls, 2);
 }
 

@@ -228,7 +228,8 @@ TEST(ParseOptions, ValuesThatAreMissing) {
 TEST(ParseOptions, ValuesThatAreBad) {
   const auto bad = words(
       "--seed=x --seed=-1 --seed=1e3 --seed=1000000000000000000000 --device=first --device=-1 "
-      "--device=1e9 --device=0x1 --profile=0 --profile= --size=big --size=2^20, --size= --only=7-5 "
+      "--device=1e9 --device=0x1 --device=4294967296 --profile=0 --profile=1001 --profile= "
+      "--size=big --size=2^20, --size= --only=7-5 "
       "--only= --json=");
   for (const std::string& argument : bad) {
     const auto equals = argument.find('=');
