@@ -393,7 +393,14 @@ class WithGpu(unittest.TestCase):
         for name in ("multiprocessors (SMs)", "memory", "shared memory of a block",
                      *([] if ON_CPU else ["L2 cache"])):
             self.assertGreater(float(facts[name].split()[0]), 0, name)
-        self.assertRegex(facts["theoretical memory bandwidth"], r"^([\d.]+ GB/s|unknown)$")
+        bandwidth = facts["theoretical memory bandwidth"]
+        self.assertRegex(bandwidth, r"^([\d.]+ GB/s|unknown)$")
+        clock, bus = (facts[name].split()[0] for name in ("memory clock, at most", "memory bus"))
+        if "unknown" in (clock, bus):  # as on the CPU backend
+            self.assertEqual("unknown", bandwidth)
+        else:  # the clock is printed in whole MHz
+            want = 2 * float(clock) * float(bus) / 8 / 1000
+            self.assertAlmostEqual(want, float(bandwidth.split()[0]), delta=0.002 * want)
         if "CUDA_VISIBLE_DEVICES" not in os.environ and out.count("\nGPU ") == 1:
             self.assertIn(facts["name"], GPU)
 
