@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "chapter/input.hpp"
@@ -655,6 +656,27 @@ TEST(Buffers, Move) {
   EXPECT_EQ(second.bytes(), 100u);
   EXPECT_EQ(first.data(), nullptr);
   EXPECT_EQ(first.bytes(), 0u);
+}
+
+/// On a GPU that has such memory, and on the CPU backend, which gives ordinary memory.
+TEST(Buffers, MayBeCompressible) {
+  COURSE_NEEDS_GPU(gpu);
+  const std::size_t bytes = (3 << 20) + 5;  // no whole pages
+  std::optional<Buffer> first;
+  try {
+    first.emplace(Buffer::compressible(bytes));
+  } catch (const course::Error& error) {
+    ASSERT_TRUE(has(error.what(), "this GPU has no compressible memory")) << error.what();
+    GTEST_SKIP() << error.what();
+  }
+  EXPECT_EQ(first->bytes(), bytes);
+  void* const data = first->data();
+  const Buffer second(std::move(*first));
+  first.reset();  // it owns nothing any more
+  EXPECT_EQ(second.data(), data);
+  COURSE_CHECK(cudaMemset(second.data(), 7, bytes));
+  const auto got = to_host<unsigned char>(second.data(), static_cast<std::int64_t>(bytes));
+  EXPECT_EQ(std::count(got.begin(), got.end(), 7), static_cast<std::ptrdiff_t>(bytes));
 }
 
 TEST(Buffers, ExpectsAnErrorWhenTheDeviceIsFull) {

@@ -43,6 +43,8 @@ Function* find(const char* name) {
 
 void require(CUresult result, const char* what) {
   if (result == CUDA_SUCCESS) return;
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    throw course::Error("the GPU has not enough compressible memory: try a smaller --size");
   throw course::Error(std::string("compressible memory: cannot ") + what + " (error " +
                       std::to_string(static_cast<int>(result)) + " of the driver)");
 }
