@@ -280,17 +280,34 @@ def recompute_row(row: Row, gpu: Gpu, known: Reference) -> Tuple[Row, List[str]]
                                 median_s=middle, q1_s=quartiles[0], q3_s=quartiles[2],
                                 rate=rate, of_limit=share, limit=new_limit)
     cold = (version.l2 if version else row.l2) == "cold" and "l2_resident" not in row.flags
-    return fresh, kinds + (impossible(carried, share, limit if to_memory else None, gpu)
+    return fresh, kinds + (impossible(carried, share, limit if to_memory else None, gpu,
+                                      beyond(known.rows.get(key_of(row)), known.gpu))
                            if cold else [])
 
 
-def impossible(carried: float, share: Optional[float], limit: Optional[float],
-               gpu: Gpu) -> List[str]:
-    """Impossible on any card: more GB/s than its pins carry, more work than its limit allows."""
-    if gpu.peak_dram_gbs and carried > PINS * gpu.peak_dram_gbs:
+class Beyond(NamedTuple):
+    """How far the course's own record of a row is beyond the pins, and beyond its limit."""
+
+    pins: float = 1.0
+    limit: float = 1.0
+
+
+def beyond(own: Optional[Row], gpu: Optional[Gpu]) -> Beyond:
+    """Of rows that compress their bytes, or whose limit holds for a simpler way to compute."""
+    if own is None or not own.median_s or gpu is None or not gpu.peak_dram_gbs:
+        return Beyond()
+    carried = (own.bytes or 0) * 1e-9 / own.median_s
+    return Beyond(max(1.0, carried / gpu.peak_dram_gbs), max(1.0, own.of_limit or 0))
+
+
+def impossible(carried: float, share: Optional[float], limit: Optional[float], gpu: Gpu,
+               own: Beyond) -> List[str]:
+    """Impossible on any card: more GB/s than its pins carry, more work than its limit allows, if
+    the course's own record is not beyond these as well."""
+    if gpu.peak_dram_gbs and carried > PINS * own.pins * gpu.peak_dram_gbs:
         return ["pins"]
     part = carried / limit if limit else share  # a rate may count more than the memory's bytes
-    return ["above"] if part and part > ABOVE else []
+    return ["above"] if part and part > ABOVE * own.limit else []
 
 
 TEXTS = {
