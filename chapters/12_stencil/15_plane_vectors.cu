@@ -33,26 +33,33 @@ template <int radius>
 struct Box {
   static constexpr int block_rows = warps * each<radius>;
   static constexpr int margin = (radius + 3) / 4 * 4;  // a box begins at a multiple of 16 bytes
-  static constexpr int rows = block_rows + 2 * radius, cols = block_cols + 2 * margin;
+  static constexpr int rows = block_rows + 2 * radius;
 };
 
 template <int radius>
 __global__ void __launch_bounds__(32 * warps)
-    step_plane(const __grid_constant__ CUtensorMap now, const __grid_constant__ Star star,
-               float* next, edge::Field f) {
+    step_plane(const __grid_constant__ CUtensorMap now, const __grid_constant__ CUtensorMap margins,
+               const __grid_constant__ Star star, float* next, edge::Field f) {
   using B = Box<radius>;
   constexpr int near = B::margin;
-  __shared__ alignas(128) float s[B::rows][B::cols];
+  // The block's columns with the halo above and below, whole lines of 128 bytes; and the margins
+  // left and right of the block's rows.
+  __shared__ alignas(128) float s[B::rows][block_cols], sides[2][B::block_rows][near];
   __shared__ std::uint64_t there;
   const int lane = threadIdx.x, first = threadIdx.y * each<radius>;
   const int x0 = blockIdx.x * block_cols, y0 = blockIdx.y * B::block_rows;
   if (lane == 0 && first == 0) {
     ptx::mbarrier_init(&there, 1);
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
-    const std::int32_t at[] = {x0 - near, y0 - radius, 0};
-    ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, s, &now, at, &there);
+    const auto copy = [&](void* to, const CUtensorMap& map, int x, int y) {
+      const std::int32_t at[] = {x, y, 0};
+      ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, to, &map, at, &there);
+    };
+    copy(s, now, x0, y0 - radius);
+    copy(sides[0], margins, x0 - near, y0);
+    copy(sides[1], margins, x0 + block_cols, y0);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &there,
-                                   static_cast<unsigned>(sizeof s));
+                                   static_cast<unsigned>(sizeof s + sizeof sides));
   }
   __syncthreads();  // no thread waits at a barrier before it is initialised
   while (!ptx::mbarrier_try_wait_parity(&there, 0)) {
@@ -60,8 +67,7 @@ __global__ void __launch_bounds__(32 * warps)
   float4 sums[each<radius>] = {};
 #pragma unroll
   for (int i = 0; i < each<radius> + 2 * radius; ++i) {  // rows of the box from `first` on
-    const float* const row = &s[first + i][4 * lane];
-    const float4 own = *reinterpret_cast<const float4*>(row + near);
+    const float4 own = *reinterpret_cast<const float4*>(&s[first + i][4 * lane]);
 #pragma unroll
     for (int r = 0; r < each<radius>; ++r) {
       const int k = i - radius < r ? r - i + radius : i - radius - r;
@@ -71,8 +77,12 @@ __global__ void __launch_bounds__(32 * warps)
       alignas(16) float window[4 + 2 * near];  // from x - near to x + 3 + near
 #pragma unroll
       for (int w = 0; w < 4 + 2 * near; w += 4) {
+        const int x = 4 * lane + w - near;  // in the block
+        const float* const from = x < 0             ? &sides[0][first + r][x + near]
+                                  : x >= block_cols ? &sides[1][first + r][x - block_cols]
+                                                    : &s[first + i][x];
         *reinterpret_cast<float4*>(window + w) =
-            w == near ? own : *reinterpret_cast<const float4*>(row + w);
+            w == near ? own : *reinterpret_cast<const float4*>(from);
       }
 #pragma unroll
       for (int l = 1; l <= radius; ++l) {
@@ -103,12 +113,15 @@ cudaError_t step(const float* now, const Star& star, float* next, std::int64_t r
     return plane_tile::step_many(now, star, next, rows, cols, radius, rule, stream);
   cudaError_t error = cudaSuccess;
   edge::choose<largest_radius>(radius, [&](auto r) {
-    CUtensorMap map;
-    error = box::make(&map, now, f, Box<r()>::rows, Box<r()>::cols);
+    CUtensorMap map, margins;
+    using B = Box<r()>;
+    error = box::make(&map, now, f, B::rows, block_cols, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
     if (error != cudaSuccess) return;
-    step_plane<r()>
-        <<<edge::grid(f, 1, Box<r()>::block_rows, block_cols), dim3(32, warps), 0, stream>>>(
-            map, star, next, f);
+    error =
+        box::make(&margins, now, f, B::block_rows, B::margin, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+    if (error != cudaSuccess) return;
+    step_plane<r()><<<edge::grid(f, 1, B::block_rows, block_cols), dim3(32, warps), 0, stream>>>(
+        map, margins, star, next, f);
     error = cudaGetLastError();
   });
   return error;

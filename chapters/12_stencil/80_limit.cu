@@ -32,17 +32,22 @@ namespace ptx = cuda::ptx;
 constexpr int warps = 16, rows_each = 2;
 constexpr int block_cols = 128, block_rows = warps * rows_each;
 constexpr int most_planes = 64;  // of a block; longer pieces are slower
-constexpr int margin = 4;  // floats on each side of a box's row: as many as the largest radius
+constexpr int margin = 4;        // columns left and right of a block: as many as the largest radius
+constexpr int row_bytes = 4 * block_cols, margin_bytes = 4 * margin;
 
 template <int radius>
 struct Ring {
   static constexpr int queue = 2 * radius + 1;
   static constexpr int stages = radius <= 2 ? 2 * queue : queue;  // so that places never move
-  static constexpr int rows = block_rows + 2 * radius, cols = block_cols + 2 * margin;
-  static constexpr int bytes = rows * cols * static_cast<int>(sizeof(float));
-  static constexpr int pitch = (bytes + 127) / 128 * 128;  // each box begins at a multiple of 128
+  static constexpr int rows = block_rows + 2 * radius;
+  // A stage holds three boxes: the block's columns, with the halo above and below, and beside the
+  // block's rows the margins left and right. So the rows of the large box are whole lines of 128
+  // bytes.
+  static constexpr int side_bytes = block_rows * margin_bytes;
+  static constexpr int left = rows * row_bytes, right = left + side_bytes;  // where they begin
+  static constexpr int bytes = right + side_bytes;
   // One block per SM: with two, more planes are in flight, and DRAM is slower.
-  static constexpr int shared_bytes = std::max(stages * pitch, 116 * 1024);
+  static constexpr int shared_bytes = std::max(stages * bytes, 116 * 1024);
 };
 
 __device__ void wait(std::uint64_t* barrier, int parity) {
@@ -54,8 +59,9 @@ __device__ void wait(std::uint64_t* barrier, int parity) {
 /// Arrays that the equation does not have are null.
 template <int radius, Equation equation>
 __global__ void __launch_bounds__(32 * warps)
-    step(const __grid_constant__ CUtensorMap now, const float* before, const float* speed,
-         const __grid_constant__ Star star, float* next, edge::Field f, int planes_each) {
+    step(const __grid_constant__ CUtensorMap now, const __grid_constant__ CUtensorMap margins,
+         const float* before, const float* speed, const __grid_constant__ Star star, float* next,
+         edge::Field f, int planes_each) {
   using R = Ring<radius>;
   constexpr int stages = R::stages, queued = R::queue;
   extern __shared__ __align__(128) char ring[];
@@ -67,9 +73,14 @@ __global__ void __launch_bounds__(32 * warps)
   const int count = last - first + 2 * radius;
   const bool producer = warp == 0 && lane == 0;
   const auto fetch = [&](int stage, int p) {
-    const std::int32_t at[] = {x0 - margin, y0 - radius, first - radius + p};
-    ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, ring + stage * R::pitch, &now,
-                              at, &full[stage]);
+    const auto copy = [&](int to, const CUtensorMap& map, int x, int y) {
+      const std::int32_t at[] = {x, y, first - radius + p};
+      ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, ring + stage * R::bytes + to,
+                                &map, at, &full[stage]);
+    };
+    copy(0, now, x0, y0 - radius);
+    copy(R::left, margins, x0 - margin, y0);
+    copy(R::right, margins, x0 + block_cols, y0);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
                                    &full[stage], R::bytes);
   };
@@ -84,10 +95,16 @@ __global__ void __launch_bounds__(32 * warps)
   __syncthreads();  // no thread uses a barrier before it is initialised
 
   const int x = x0 + 4 * lane, y = y0 + warp * rows_each;
-  const float* const corner =
-      reinterpret_cast<const float*>(ring) + warp * rows_each * R::cols + 4 * lane;
-  const auto vector = [&](int stage, int row, int col) {
-    return *reinterpret_cast<const float4*>(corner + stage * (R::pitch / 4) + row * R::cols + col);
+  // Where in a stage: this lane's vector, `radius` rows above the warp's first, and those left and
+  // right of it in the warp's first row.
+  const int own_at = warp * rows_each * row_bytes + 16 * lane,
+            beside = warp * rows_each * margin_bytes;
+  const int left_at = lane > 0 ? own_at + radius * row_bytes - 16 : R::left + beside;
+  const int right_at = lane < 31 ? own_at + radius * row_bytes + 16 : R::right + beside;
+  const int left_pitch = lane > 0 ? row_bytes : margin_bytes;
+  const int right_pitch = lane < 31 ? row_bytes : margin_bytes;
+  const auto vector = [&](int stage, int at) {
+    return *reinterpret_cast<const float4*>(ring + stage * R::bytes + at);
   };
   const std::int64_t plane_points = std::int64_t{f.rows} * f.cols;
   std::int64_t at = edge::offset(f, first, y, x);
@@ -111,7 +128,8 @@ __global__ void __launch_bounds__(32 * warps)
       wait(&full[j], parity);
       const auto of_plane = [&](int back) { return (j + stages - back) % queued; };
 #pragma unroll
-      for (int r = 0; r < rows_each; ++r) queue[j % queued][r] = vector(j, radius + r, margin);
+      for (int r = 0; r < rows_each; ++r)
+        queue[j % queued][r] = vector(j, own_at + (radius + r) * row_bytes);
       if (p >= 2 * radius) {  // the plane `radius` before this one has all its neighbours
         float4 sum[rows_each], start[rows_each], times[rows_each];
 #pragma unroll
@@ -122,9 +140,9 @@ __global__ void __launch_bounds__(32 * warps)
           sum[r] = equation == wave ? start[r] : float4{};
           four::add(sum[r], star.centre, own);
           alignas(16) float window[12];  // from x - 4 to x + 7
-          *reinterpret_cast<float4*>(window) = vector(middle, radius + r, 0);
+          *reinterpret_cast<float4*>(window) = vector(middle, left_at + r * left_pitch);
           *reinterpret_cast<float4*>(window + 4) = own;
-          *reinterpret_cast<float4*>(window + 8) = vector(middle, radius + r, margin + 4);
+          *reinterpret_cast<float4*>(window + 8) = vector(middle, right_at + r * right_pitch);
           four::add_along_x<radius>(sum[r], star.x, window);
 #pragma unroll
           for (int k = 1; k <= radius; ++k)
@@ -133,8 +151,9 @@ __global__ void __launch_bounds__(32 * warps)
         }
 #pragma unroll
         for (int row = -radius; row < rows_each + radius; ++row) {
-          const float4 v = row >= 0 && row < rows_each ? queue[of_plane(radius)][row]
-                                                       : vector(middle, radius + row, margin);
+          const float4 v = row >= 0 && row < rows_each
+                               ? queue[of_plane(radius)][row]
+                               : vector(middle, own_at + (radius + row) * row_bytes);
 #pragma unroll
           for (int r = 0; r < rows_each; ++r) {
             const int k = row < r ? r - row : row - r;
@@ -180,9 +199,11 @@ cudaError_t launch(const float* now, const float* before, const float* speed, co
                    float* next, const edge::Field& f, std::int64_t radius, cudaStream_t stream) {
   cudaError_t error = cudaSuccess;
   edge::choose<4>(radius, [&](auto r) {
-    CUtensorMap map;
+    CUtensorMap map, margins;
     using R = Ring<r()>;
-    error = box::make(&map, now, f, R::rows, R::cols);
+    error = box::make(&map, now, f, R::rows, block_cols, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+    if (error != cudaSuccess) return;
+    error = box::make(&margins, now, f, block_rows, margin, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
     if (error != cudaSuccess) return;
     const auto kernel = step<r(), equation>;
     error =
@@ -193,8 +214,8 @@ cudaError_t launch(const float* now, const float* before, const float* speed, co
     error = pieces::choose(f.planes, std::int64_t{grid.x} * grid.y, 1, 2 * r(), most_planes, &each);
     if (error != cudaSuccess) return;
     grid.z = static_cast<unsigned>((f.planes + each - 1) / each);
-    kernel<<<grid, dim3(32, warps), R::shared_bytes, stream>>>(map, before, speed, star, next, f,
-                                                               each);
+    kernel<<<grid, dim3(32, warps), R::shared_bytes, stream>>>(map, margins, before, speed, star,
+                                                               next, f, each);
     error = cudaGetLastError();
   });
   return error;

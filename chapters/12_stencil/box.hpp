@@ -36,7 +36,8 @@ inline Encode* find_encode() {
 /// A map for boxes of one plane, box_rows x box_cols floats. What lies outside of the field is read
 /// as zeros. Only where f.vectors holds.
 inline cudaError_t make(CUtensorMap* map, const float* values, const edge::Field& f, int box_rows,
-                        int box_cols) {
+                        int box_cols,
+                        CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
   static Encode* const encode = find_encode();
   if (encode == nullptr) return cudaErrorNotSupported;
   const cuuint64_t row = static_cast<cuuint64_t>(f.cols) * sizeof(float);
@@ -48,8 +49,8 @@ inline cudaError_t make(CUtensorMap* map, const float* values, const edge::Field
   const cuuint32_t every[] = {1, 1, 1};
   const CUresult result =
       encode(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, const_cast<float*>(values), size, stride,
-             extent, every, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+             extent, every, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, promotion,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
