@@ -422,7 +422,7 @@ TEST_F(Proxy, ring_refilled_after_the_reads_is_right) {
 }
 TEST_F(Proxy, ring_refilled_before_the_reads) {
   run_ring<1>();
-  expect_finding("race", "ring<early>", {at("ring read"), at("ring filled"), "is under way"});
+  expect_finding("race", "ring<early>", {at("ring read"), at("ring filled")});  // in any order
 }
 
 /// In and out again: the copy engine sees its own writes.
