@@ -42,8 +42,8 @@ __global__ void __launch_bounds__(32 * warps)
                const __grid_constant__ Star star, float* next, edge::Field f) {
   using B = Box<radius>;
   constexpr int near = B::margin;
-  // The block's columns with the halo above and below, whole lines of 128 bytes; and the margins
-  // left and right of the block's rows.
+  // The block's columns with the halo above and below, whole lines of 128 bytes; and the halo left
+  // and right of the block's rows.
   __shared__ alignas(128) float s[B::rows][block_cols], sides[2][B::block_rows][near];
   __shared__ std::uint64_t there;
   const int lane = threadIdx.x, first = threadIdx.y * each<radius>;

@@ -40,9 +40,8 @@ struct Ring {
   static constexpr int queue = 2 * radius + 1;
   static constexpr int stages = radius <= 2 ? 2 * queue : queue;  // so that places never move
   static constexpr int rows = block_rows + 2 * radius;
-  // A stage holds three boxes: the block's columns, with the halo above and below, and beside the
-  // block's rows the margins left and right. So the rows of the large box are whole lines of 128
-  // bytes.
+  // A stage holds three boxes: the block's columns with the halo above and below, and the halo left
+  // and right of the block's rows. So the rows of the large box are whole lines of 128 bytes.
   static constexpr int side_bytes = block_rows * margin_bytes;
   static constexpr int left = rows * row_bytes, right = left + side_bytes;  // where they begin
   static constexpr int bytes = right + side_bytes;

@@ -74,7 +74,7 @@ __device__ float4 slope_along_x(const float (&c)[largest_radius + 1], const floa
   return sum;
 }
 
-/// Adds a plane to the sums of the planes from `radius` before it to `radius` behind it. queue[0],
+/// Adds a plane to the sums of the planes from `radius` before it to `radius` after it. queue[0],
 /// of the first of them, is complete then, but for `before`. All lanes of the warp call it.
 template <int radius>
 __device__ void add(float4 (&queue)[2 * radius + 1], const Parts& parts, const Tilted& c) {

@@ -76,7 +76,7 @@ void* course::map_compressible(std::size_t* bytes) {
   CUdeviceptr address = 0;
   require(DRIVER(cuMemAddressReserve)(&address, *bytes, 0, 0, 0), "reserve addresses");
   require(DRIVER(cuMemMap)(address, *bytes, 0, handle, 0), "map");
-  require(DRIVER(cuMemRelease)(handle), "release");  // the mapping keeps the memory
+  require(DRIVER(cuMemRelease)(handle), "release");  // the mapping keeps it allocated
   const CUmemAccessDesc access = {wanted.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   require(DRIVER(cuMemSetAccess)(address, *bytes, &access, 1), "allow access");
   return reinterpret_cast<void*>(address);
