@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <numeric>
-#include <tuple>
 
 #include "contract.hpp"
 #ifdef SIMT
@@ -510,37 +509,31 @@ TEST(SideBySide, FiveOrders) {
   }
 }
 #else
-/// n, and the first of the seeds: parts of one test that run side by side.
-class ManyRuns : public testing::TestWithParam<std::tuple<std::int64_t, int>> {};
-
 /// The same array many times, at sizes that no tile divides, with another seed each time: what
 /// depends on the order of blocks differs from run to run.
-TEST_P(ManyRuns, OfOneArray) {
+TEST(Keys, ManyRuns) {
   COURSE_NEEDS_GPU(gpu);
   if (course_test::sanitized()) GTEST_SKIP() << "too long for a sanitizer";
-  const auto [n, first] = GetParam();
-  for (const bool few : {false, true}) {
-    const std::vector<unsigned> in =
-        few ? keys_in<unsigned>(Order::zipf, n) : random_keys<unsigned>(n, 51);
-    const std::vector<unsigned> want = sorted(in);
-    for (int k = first; k < first + (few ? 2 : 10); ++k) {
-      const auto seed = static_cast<std::uint64_t>(k);
-      std::vector<Sorter<unsigned>> all = seeded(seed);
-      for (const Sorter<unsigned>& sorter : told({1 + k % 2, 16 << k % 6, 2 << k % 5}, seed))
-        all.push_back(sorter);
-      for (const Sorter<unsigned>& sorter : all) {
-        SCOPED_TRACE(sorter.name);
-        check(sorter, in, want, "run " + std::to_string(k));
-        if (HasFailure()) return;
+  for (const std::int64_t n :
+       {(std::int64_t{1} << 20) + 3, std::int64_t{3} << 20, std::int64_t{5000011}}) {
+    for (const bool few : {false, true}) {
+      const std::vector<unsigned> in =
+          few ? keys_in<unsigned>(Order::zipf, n) : random_keys<unsigned>(n, 51);
+      const std::vector<unsigned> want = sorted(in);
+      for (int k = 0; k < (few ? 20 : 100); ++k) {
+        const auto seed = static_cast<std::uint64_t>(k);
+        std::vector<Sorter<unsigned>> all = seeded(seed);
+        for (const Sorter<unsigned>& sorter : told({1 + k % 2, 16 << k % 6, 2 << k % 5}, seed))
+          all.push_back(sorter);
+        for (const Sorter<unsigned>& sorter : all) {
+          SCOPED_TRACE(sorter.name);
+          check(sorter, in, want, "run " + std::to_string(k));
+          if (HasFailure()) return;
+        }
       }
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Keys, ManyRuns,
-                         testing::Combine(testing::Values((std::int64_t{1} << 20) + 3,
-                                                          std::int64_t{3} << 20,
-                                                          std::int64_t{5000011}),
-                                          testing::Range(0, 100, 10)));
 
 /// Two launches at once: blocks that wait for work do not keep those of the other launch from
 /// running, and neither launch accesses memory of the other.

@@ -176,8 +176,7 @@ inline std::vector<std::uint32_t> adversarial_ranks(Order order, std::int64_t n,
   return rank;
 }
 
-/// Sorts on all threads of the host: parts of the array, then pairs of sorted parts into one. A
-/// pair is merged in slices, so that the last pairs keep all threads busy too.
+/// Sorts on all threads of the host: parts of the array, then pairs of sorted parts into one.
 template <class T>
 void sort_on_host(std::vector<T>& keys) {
   const auto n = static_cast<std::int64_t>(keys.size());
@@ -192,22 +191,13 @@ void sort_on_host(std::vector<T>& keys) {
       1);
   std::vector<T> merged(parts > 1 ? keys.size() : 0);
   for (std::int64_t width = 1; width < parts; width *= 2) {
-    const std::int64_t slices = 2 * width;  // of a pair: one for each of its parts
-    const auto merge_slice = [&](std::int64_t pair, std::int64_t slice) {
-      const auto first = begin(pair * slices), middle = begin(pair * slices + width),
-                 last = begin((pair + 1) * slices);
-      const auto left = [&](std::int64_t k) { return first + (middle - first) * k / slices; };
-      const auto right = [&](std::int64_t k) {
-        if (k == 0) return middle;
-        return k == slices ? last : std::lower_bound(middle, last, *left(k));
-      };
-      std::merge(left(slice), left(slice + 1), right(slice), right(slice + 1),
-                 merged.begin() + (left(slice) - keys.begin()) + (right(slice) - middle));
-    };
     course::parallel_for(
-        parts,
+        parts / (2 * width),
         [&](std::int64_t from, std::int64_t to) {
-          for (std::int64_t p = from; p < to; ++p) merge_slice(p / slices, p % slices);
+          for (std::int64_t p = 2 * width * from; p < 2 * width * to; p += 2 * width) {
+            std::merge(begin(p), begin(p + width), begin(p + width), begin(p + 2 * width),
+                       merged.begin() + (begin(p) - keys.begin()));
+          }
         },
         1);
     keys.swap(merged);
