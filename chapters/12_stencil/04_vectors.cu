@@ -23,32 +23,32 @@ namespace vectors {
 
 constexpr int warps = 16, block_planes = 64;  // a warp per row
 constexpr int block_cols = 128, block_rows = warps;
-constexpr int margin = 4;  // floats on each side of a tile's row: as many as the largest radius
+constexpr int halo_cols = 4;  // floats on each side of a tile's row: as many as the largest radius
 
 /// The part of the halo that this thread brings to the tile: for radius 4, each of the first eight
-/// warps a row above or below the block, the ninth the vectors left and right of it. `to` stays
-/// null for the others.
+/// warps a row above or below the block, the ninth the vectors left and right of it. `row` stays -1
+/// for the others.
 template <int radius>
 __device__ float4 halo(const float* now, const edge::Field& f, int z, int* row, int* col) {
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int x0 = blockIdx.x * block_cols, y0 = blockIdx.y * block_rows;
   if (warp < 2 * radius) {
     *row = warp < radius ? warp : block_rows + warp;
-    *col = margin + 4 * lane;
+    *col = halo_cols + 4 * lane;
   } else if (warp == 2 * radius) {
     *row = radius + lane / 2;
-    *col = lane % 2 == 0 ? 0 : margin + block_cols;
+    *col = lane % 2 == 0 ? 0 : halo_cols + block_cols;
   } else {
     return make_float4(0, 0, 0, 0);
   }
-  return four::load(now, f, z, y0 + *row - radius, x0 + *col - margin);
+  return four::load(now, f, z, y0 + *row - radius, x0 + *col - halo_cols);
 }
 
 template <int radius>
 __global__ void __launch_bounds__(32 * warps, 2)
     step_wave(const float* now, const float* before, const __grid_constant__ Star star, float* next,
               edge::Field f) {
-  __shared__ alignas(16) float s[2][block_rows + 2 * radius][block_cols + 2 * margin];
+  __shared__ alignas(16) float s[2][block_rows + 2 * radius][block_cols + 2 * halo_cols];
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int x = blockIdx.x * block_cols + 4 * lane, y = blockIdx.y * block_rows + warp;
   const int first = blockIdx.z * block_planes, last = min(first + block_planes, f.planes);
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(32 * warps, 2)
   float4 past = four::load(before, f, first, y, x);
   for (int z = first; z < last; ++z) {
     const int tile = z % 2;
-    vector(tile, warp + radius, margin + 4 * lane) = queue[radius];
+    vector(tile, warp + radius, halo_cols + 4 * lane) = queue[radius];
     if (row >= 0) vector(tile, row, col) = rim;
     __syncthreads();  // the tile is filled; all have read the other one
     float4 sum = four::extrapolated(queue[radius], past);
@@ -80,8 +80,8 @@ __global__ void __launch_bounds__(32 * warps, 2)
     four::add_along_x<radius>(sum, star.x, window);
 #pragma unroll
     for (int k = 1; k <= radius; ++k) {
-      four::add(sum, star.y[k], vector(tile, warp + radius - k, margin + 4 * lane),
-                vector(tile, warp + radius + k, margin + 4 * lane));
+      four::add(sum, star.y[k], vector(tile, warp + radius - k, halo_cols + 4 * lane),
+                vector(tile, warp + radius + k, halo_cols + 4 * lane));
       four::add(sum, star.z[k], queue[radius - k], queue[radius + k]);
     }
     four::store(next, f, z, y, x, sum);

@@ -28,13 +28,13 @@ namespace ptx = cuda::ptx;
 
 constexpr int warps = 16, block_planes = 64;  // a warp per row
 constexpr int block_cols = 128, block_rows = warps;
-constexpr int margin = 4;   // floats on each side of a box's row: as many as the largest radius
-constexpr int fetched = 3;  // planes in flight
+constexpr int halo_cols = 4;  // floats on each side of a box's row: as many as the largest radius
+constexpr int fetched = 3;    // planes in flight
 
 template <int radius>
 struct Ring {
   static constexpr int stages = radius + 1 + fetched;
-  static constexpr int rows = block_rows + 2 * radius, cols = block_cols + 2 * margin;
+  static constexpr int rows = block_rows + 2 * radius, cols = block_cols + 2 * halo_cols;
   static constexpr int bytes = rows * cols * static_cast<int>(sizeof(float));
   static constexpr int pitch = (bytes + 127) / 128 * 128;  // each box begins at a multiple of 128
   static constexpr int shared_bytes = stages * pitch;
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(32 * warps, 2)
   const int count = last - first + 2 * radius;
   const auto fetch = [&](int p) {
     const int stage = p % R::stages;
-    const std::int32_t at[] = {x0 - margin, y0 - radius, first - radius + p};
+    const std::int32_t at[] = {x0 - halo_cols, y0 - radius, first - radius + p};
     ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, ring + stage * R::pitch, &now,
                               at, &full[stage]);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
@@ -79,10 +79,10 @@ __global__ void __launch_bounds__(32 * warps, 2)
     }
 #pragma unroll
     for (int k = 0; k < 2 * radius; ++k) queue[k] = queue[k + 1];
-    queue[2 * radius] = vector(p, warp + radius, margin + 4 * lane);
+    queue[2 * radius] = vector(p, warp + radius, halo_cols + 4 * lane);
     const int middle = p - radius;  // the plane that is computed
     if (middle >= radius) {
-      const int z = first + middle - radius, row = warp + radius, col = margin + 4 * lane;
+      const int z = first + middle - radius, row = warp + radius, col = halo_cols + 4 * lane;
       float4 sum = four::extrapolated(queue[radius], past);
       if (z + 1 < last) past = four::load(before, f, z + 1, y, x);
       four::add(sum, star.centre, queue[radius]);

@@ -17,8 +17,8 @@ namespace in_time {
 constexpr int most_steps = 4;
 constexpr int warps = 16, per_thread = 2;  // a warp computes two rows of 32 vectors
 constexpr int rows = warps * per_thread;
-constexpr int margin = 4;  // columns left and right of the results: a vector
-constexpr int block_cols = 128 - 2 * margin;
+constexpr int halo_cols = 4;  // columns left and right of the results: a vector
+constexpr int block_cols = 128 - 2 * halo_cols;
 
 /// Four points of a row, in plane after plane. `whole`: rows of whole vectors, zeros beyond the
 /// edges.
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(32 * warps, steps == 1 ? 2 : 1)
   const auto tile = [&](int buffer, int time, int row) -> float4& {
     return shared[((buffer * steps + time) * rows + row) * 32 + lane];
   };
-  const int x0 = blockIdx.x * block_cols - margin, y0 = blockIdx.y * block_rows - steps;
+  const int x0 = blockIdx.x * block_cols - halo_cols, y0 = blockIdx.y * block_rows - steps;
   const int x = x0 + 4 * lane, y = y0 + row0;
   const int first = blockIdx.z * block_planes, last = min(first + block_planes, f.planes);
   const bool at_edge = x0 < 0 || x0 + 128 > f.cols || y0 < 0 || y0 + rows > f.rows ||

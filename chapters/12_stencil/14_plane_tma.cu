@@ -29,8 +29,8 @@ namespace ptx = cuda::ptx;
 
 template <int radius, int per>
 struct Box {
-  static constexpr int margin = (radius + 3) / 4 * 4;  // a box begins at a multiple of 16 bytes
-  static constexpr int rows = block_y * per + 2 * radius, cols = block_x * per + 2 * margin;
+  static constexpr int halo_cols = (radius + 3) / 4 * 4;  // a box begins at a multiple of 16 bytes
+  static constexpr int rows = block_y * per + 2 * radius, cols = block_x * per + 2 * halo_cols;
 };
 
 /// per x per points per thread, block_x or block_y apart.
@@ -44,7 +44,7 @@ __global__ void step_plane(const __grid_constant__ CUtensorMap now,
   if (threadIdx.x == 0 && threadIdx.y == 0) {
     ptx::mbarrier_init(&there, 1);
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
-    const std::int32_t at[] = {x0 - B::margin, y0 - radius, 0};
+    const std::int32_t at[] = {x0 - B::halo_cols, y0 - radius, 0};
     ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, s, &now, at, &there);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &there,
                                    static_cast<unsigned>(sizeof s));
@@ -58,7 +58,9 @@ __global__ void step_plane(const __grid_constant__ CUtensorMap now,
     for (int j = 0; j < per; ++j) {
       const int ty = threadIdx.y + i * block_y, tx = threadIdx.x + j * block_x;
       if (y0 + ty >= f.rows || x0 + tx >= f.cols) continue;
-      const auto point = [&](int dy, int dx) { return s[ty + radius + dy][tx + B::margin + dx]; };
+      const auto point = [&](int dy, int dx) {
+        return s[ty + radius + dy][tx + B::halo_cols + dx];
+      };
       float sum = star.centre * point(0, 0);
 #pragma unroll
       for (int k = 1; k <= radius; ++k) {

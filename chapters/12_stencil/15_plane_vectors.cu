@@ -32,16 +32,17 @@ constexpr int each = radius <= 4 ? 8 : 4;  // rows of a thread
 template <int radius>
 struct Box {
   static constexpr int block_rows = warps * each<radius>;
-  static constexpr int margin = (radius + 3) / 4 * 4;  // a box begins at a multiple of 16 bytes
+  static constexpr int halo_cols = (radius + 3) / 4 * 4;  // a box begins at a multiple of 16 bytes
   static constexpr int rows = block_rows + 2 * radius;
 };
 
 template <int radius>
 __global__ void __launch_bounds__(32 * warps)
-    step_plane(const __grid_constant__ CUtensorMap now, const __grid_constant__ CUtensorMap margins,
-               const __grid_constant__ Star star, float* next, edge::Field f) {
+    step_plane(const __grid_constant__ CUtensorMap now,
+               const __grid_constant__ CUtensorMap halo_map, const __grid_constant__ Star star,
+               float* next, edge::Field f) {
   using B = Box<radius>;
-  constexpr int near = B::margin;
+  constexpr int near = B::halo_cols;
   // The block's columns with the halo above and below, whole lines of 128 bytes; and the halo left
   // and right of the block's rows.
   __shared__ alignas(128) float s[B::rows][block_cols], sides[2][B::block_rows][near];
@@ -56,8 +57,8 @@ __global__ void __launch_bounds__(32 * warps)
       ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, to, &map, at, &there);
     };
     copy(s, now, x0, y0 - radius);
-    copy(sides[0], margins, x0 - near, y0);
-    copy(sides[1], margins, x0 + block_cols, y0);
+    copy(sides[0], halo_map, x0 - near, y0);
+    copy(sides[1], halo_map, x0 + block_cols, y0);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &there,
                                    static_cast<unsigned>(sizeof s + sizeof sides));
   }
@@ -113,15 +114,15 @@ cudaError_t step(const float* now, const Star& star, float* next, std::int64_t r
     return plane_tile::step_many(now, star, next, rows, cols, radius, rule, stream);
   cudaError_t error = cudaSuccess;
   edge::choose<largest_radius>(radius, [&](auto r) {
-    CUtensorMap map, margins;
+    CUtensorMap map, halo_map;
     using B = Box<r()>;
     error = box::make(&map, now, f, B::rows, block_cols, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
     if (error != cudaSuccess) return;
-    error =
-        box::make(&margins, now, f, B::block_rows, B::margin, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+    error = box::make(&halo_map, now, f, B::block_rows, B::halo_cols,
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
     if (error != cudaSuccess) return;
     step_plane<r()><<<edge::grid(f, 1, B::block_rows, block_cols), dim3(32, warps), 0, stream>>>(
-        map, margins, star, next, f);
+        map, halo_map, star, next, f);
     error = cudaGetLastError();
   });
   return error;

@@ -18,7 +18,7 @@ using namespace tilted;
 /// Begins to copy the tile of plane z.
 template <int radius>
 __device__ void fetch(float* tile, const float* now, const edge::Field& f, int z) {
-  const int x0 = blockIdx.x * block_cols - margin, y0 = blockIdx.y * block_rows - radius;
+  const int x0 = blockIdx.x * block_cols - halo_cols, y0 = blockIdx.y * block_rows - radius;
   constexpr int vectors = tile_cols / 4;
   z = edge::inside(z, f.planes, f.rule);
   for (int i = threadIdx.y * 32 + threadIdx.x; i < tile_size<radius> / 4; i += 32 * warps) {

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(32 * warps)
   const int count = last - first + 2 * radius;  // planes from first - radius on
   const bool producer = threadIdx.x == 0 && threadIdx.y == 0;
   const auto fetch = [&](int p) {
-    const std::int32_t at[] = {static_cast<int>(blockIdx.x) * block_cols - margin,
+    const std::int32_t at[] = {static_cast<int>(blockIdx.x) * block_cols - halo_cols,
                                static_cast<int>(blockIdx.y) * block_rows - radius,
                                first - radius + p};
     ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, tile, &now, at, &full);

@@ -1,6 +1,7 @@
 // Idea: 05 with less work for each point. A thread computes two rows. The loop over planes is
 //   unrolled as often as the ring has planes, so that the queue never moves and every address is
-//   known. No warp waits for another that is less than a plane behind.
+//   known. No warp waits for another that is less than a plane behind. Two or three planes are in
+//   flight, not as many as the ring has place for.
 // Predicts: with radius 4, 14 vectors from shared memory for 8 results instead of 22, and no
 //   instruction for the queue or for an address: the time that the bytes take.
 // Still wrong: needs compute capability 9.0, rows of whole vectors and zeros beyond the edges;
@@ -32,8 +33,8 @@ namespace ptx = cuda::ptx;
 constexpr int warps = 16, rows_each = 2;
 constexpr int block_cols = 128, block_rows = warps * rows_each;
 constexpr int most_planes = 64;  // of a block; longer pieces are slower
-constexpr int margin = 4;        // columns left and right of a block: as many as the largest radius
-constexpr int row_bytes = 4 * block_cols, margin_bytes = 4 * margin;
+constexpr int halo_cols = 4;     // columns left and right of a block: as many as the largest radius
+constexpr int row_bytes = 4 * block_cols, halo_bytes = 4 * halo_cols;
 
 template <int radius>
 struct Ring {
@@ -42,7 +43,7 @@ struct Ring {
   static constexpr int rows = block_rows + 2 * radius;
   // A stage holds three boxes: the block's columns with the halo above and below, and the halo left
   // and right of the block's rows. So the rows of the large box are whole lines of 128 bytes.
-  static constexpr int side_bytes = block_rows * margin_bytes;
+  static constexpr int side_bytes = block_rows * halo_bytes;
   static constexpr int left = rows * row_bytes, right = left + side_bytes;  // where they begin
   static constexpr int bytes = right + side_bytes;
   // One block per SM: with two, more planes are in flight, and DRAM is slower.
@@ -58,11 +59,14 @@ __device__ void wait(std::uint64_t* barrier, int parity) {
 /// Arrays that the equation does not have are null.
 template <int radius, Equation equation>
 __global__ void __launch_bounds__(32 * warps)
-    step(const __grid_constant__ CUtensorMap now, const __grid_constant__ CUtensorMap margins,
+    step(const __grid_constant__ CUtensorMap now, const __grid_constant__ CUtensorMap halo_map,
          const float* before, const float* speed, const __grid_constant__ Star star, float* next,
          edge::Field f, int planes_each) {
   using R = Ring<radius>;
   constexpr int stages = R::stages, queued = R::queue;
+  // Planes in flight once the ring has been filled: with fewer DRAM waits, with more it is slower.
+  constexpr int fetched = equation == heat ? 3 : 2;
+  static_assert(radius + 1 + fetched <= stages, "a plane is held for radius + 1 planes");
   extern __shared__ __align__(128) char ring[];
   __shared__ std::uint64_t full[stages], empty[stages];
   const int lane = threadIdx.x, warp = threadIdx.y;
@@ -78,8 +82,8 @@ __global__ void __launch_bounds__(32 * warps)
                                 &map, at, &full[stage]);
     };
     copy(0, now, x0, y0 - radius);
-    copy(R::left, margins, x0 - margin, y0);
-    copy(R::right, margins, x0 + block_cols, y0);
+    copy(R::left, halo_map, x0 - halo_cols, y0);
+    copy(R::right, halo_map, x0 + block_cols, y0);
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
                                    &full[stage], R::bytes);
   };
@@ -97,11 +101,11 @@ __global__ void __launch_bounds__(32 * warps)
   // Where in a stage: this lane's vector, `radius` rows above the warp's first, and those left and
   // right of it in the warp's first row.
   const int own_at = warp * rows_each * row_bytes + 16 * lane,
-            beside = warp * rows_each * margin_bytes;
-  const int left_at = lane > 0 ? own_at + radius * row_bytes - 16 : R::left + beside;
-  const int right_at = lane < 31 ? own_at + radius * row_bytes + 16 : R::right + beside;
-  const int left_pitch = lane > 0 ? row_bytes : margin_bytes;
-  const int right_pitch = lane < 31 ? row_bytes : margin_bytes;
+            side_at = warp * rows_each * halo_bytes;
+  const int left_at = lane > 0 ? own_at + radius * row_bytes - 16 : R::left + side_at;
+  const int right_at = lane < 31 ? own_at + radius * row_bytes + 16 : R::right + side_at;
+  const int left_pitch = lane > 0 ? row_bytes : halo_bytes;
+  const int right_pitch = lane < 31 ? row_bytes : halo_bytes;
   const auto vector = [&](int stage, int at) {
     return *reinterpret_cast<const float4*>(ring + stage * R::bytes + at);
   };
@@ -171,11 +175,10 @@ __global__ void __launch_bounds__(32 * warps)
         __syncwarp();
         if (lane == 0) ptx::mbarrier_arrive(&empty[middle]);
       }
-      // The plane before that has been read by most warps, if not by all.
-      const int done = p - radius - 1, old = (j + stages - radius - 1) % stages;
-      if (producer && done >= 0 && done + stages < count) {
-        wait(&empty[old], j > radius ? parity : parity ^ 1);
-        fetch(old, done + stages);
+      const int later = p + fetched, to = (j + fetched) % stages;
+      if (producer && later >= stages && later < count) {
+        wait(&empty[to], j + fetched >= stages ? parity : parity ^ 1);  // plane later - stages
+        fetch(to, later);
       }
     }
   }
@@ -198,11 +201,11 @@ cudaError_t launch(const float* now, const float* before, const float* speed, co
                    float* next, const edge::Field& f, std::int64_t radius, cudaStream_t stream) {
   cudaError_t error = cudaSuccess;
   edge::choose<4>(radius, [&](auto r) {
-    CUtensorMap map, margins;
+    CUtensorMap map, halo_map;
     using R = Ring<r()>;
     error = box::make(&map, now, f, R::rows, block_cols, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
     if (error != cudaSuccess) return;
-    error = box::make(&margins, now, f, block_rows, margin, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+    error = box::make(&halo_map, now, f, block_rows, halo_cols, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
     if (error != cudaSuccess) return;
     const auto kernel = step<r(), equation>;
     error =
@@ -213,7 +216,7 @@ cudaError_t launch(const float* now, const float* before, const float* speed, co
     error = pieces::choose(f.planes, std::int64_t{grid.x} * grid.y, 1, 2 * r(), most_planes, &each);
     if (error != cudaSuccess) return;
     grid.z = static_cast<unsigned>((f.planes + each - 1) / each);
-    kernel<<<grid, dim3(32, warps), R::shared_bytes, stream>>>(map, margins, before, speed, star,
+    kernel<<<grid, dim3(32, warps), R::shared_bytes, stream>>>(map, halo_map, before, speed, star,
                                                                next, f, each);
     error = cudaGetLastError();
   });

@@ -13,8 +13,8 @@ namespace tilted {
 
 constexpr int warps = 8, block_planes = 64;  // a warp per row
 constexpr int block_cols = 128, block_rows = warps;
-constexpr int margin = 4;  // floats on each side of a tile's row: as many as the largest radius
-constexpr int tile_cols = block_cols + 2 * margin;
+constexpr int halo_cols = 4;  // floats on each side of a tile's row: as many as the largest radius
+constexpr int tile_cols = block_cols + 2 * halo_cols;
 
 /// The floats of a tile with its halo above and below.
 template <int radius>
@@ -38,7 +38,7 @@ __device__ inline void add_slope(float4& to, float c, float4 a, float4 b) {
 template <int radius>
 __device__ Parts read(const float* tile, const Tilted& c) {
   const int lane = threadIdx.x;
-  const float* const middle = tile + (threadIdx.y + radius) * tile_cols + margin + 4 * lane;
+  const float* const middle = tile + (threadIdx.y + radius) * tile_cols + halo_cols + 4 * lane;
   const auto vector = [&](int row, int col) {
     return *reinterpret_cast<const float4*>(middle + row * tile_cols + col);
   };
@@ -52,8 +52,8 @@ __device__ Parts read(const float* tile, const Tilted& c) {
     four::add(parts.second, c.star.y[k], behind, ahead);
     add_slope(parts.slope, c.slope[k], ahead, behind);
   }
-  const int beside = lane % 8 < 4 ? lane % 8 - margin : block_cols + lane % 8 - margin;
-  const float* const column = middle - 4 * lane + beside;
+  const int col = lane % 8 < 4 ? lane % 8 - halo_cols : block_cols + lane % 8 - halo_cols;
+  const float* const column = middle - 4 * lane + col;
 #pragma unroll
   for (int k = 1; k <= radius; ++k)
     parts.rim += c.slope[k] * (column[k * tile_cols] - column[-k * tile_cols]);
@@ -97,9 +97,9 @@ __device__ void add(float4 (&queue)[2 * radius + 1], const Parts& parts, const T
                       __shfl_down_sync(~0u, slope.w, 1)};
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    const float beside = __shfl_sync(~0u, parts.rim, lane == 31 ? 4 + k : k);
-    if (lane == 0) slopes[k] = beside;
-    if (lane == 31) slopes[8 + k] = beside;
+    const float neighbour = __shfl_sync(~0u, parts.rim, lane == 31 ? 4 + k : k);
+    if (lane == 0) slopes[k] = neighbour;
+    if (lane == 31) slopes[8 + k] = neighbour;
   }
   float4 plane = parts.second;  // what the plane adds to its own sum
   four::add(plane, 2 + c.star.centre, own);
