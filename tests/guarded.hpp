@@ -36,25 +36,30 @@ class Guarded {
   /// The first `count` elements, after a check that the guards and all other elements are unchanged
   /// since reset().
   std::vector<T> values(std::int64_t count) const {
-    const auto all = to_host<T>(buffer_.data(), n_ + first_ + guard);
     T around, fresh;
     std::memset(&around, 0xA5, sizeof around);
     std::memset(&fresh, fresh_, sizeof fresh);
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(all.size()); ++i) {
-      const std::int64_t k = i - first_;
-      if (k >= 0 && k < count) continue;
-      const T want = k < 0 || k >= n_ ? around : fresh;
-      if (std::memcmp(&all[static_cast<std::size_t>(i)], &want, sizeof want) != 0) {
-        ADD_FAILURE() << "written outside of " << count << " elements, at " << k;
-        break;
-      }
-    }
-    return {all.begin() + first_, all.begin() + first_ + count};
+    expect_all(-first_, 0, around, count);
+    expect_all(count, n_, fresh, count);
+    expect_all(n_, n_ + guard, around, count);
+    return to_host<T>(data(), count);
   }
   std::vector<T> values() const { return values(n_); }
 
  private:
   static constexpr std::int64_t guard = 256 / sizeof(T);
+
+  /// Checks elements from to end - 1 against their first contents; `count` elements may differ.
+  void expect_all(std::int64_t from, std::int64_t end, const T& want, std::int64_t count) const {
+    const std::vector<T> there = to_host<T>(data() + from, end - from);
+    for (std::int64_t k = from; k < end; ++k) {
+      const T& got = there[static_cast<std::size_t>(k - from)];
+      if (std::memcmp(&got, &want, sizeof want) == 0) continue;
+      ADD_FAILURE() << "written outside of " << count << " elements, at " << k;
+      return;
+    }
+  }
+
   std::int64_t n_, first_;
   int fresh_;
   course::Buffer buffer_;

@@ -44,8 +44,14 @@ def as_cell(text: str, longest: int = LONGEST_CELL) -> str:
     return f"'{line}" if line[:1] in tuple("=+-@") else line
 
 
+# What the programs that a script starts ask of glibc: to keep the pages of a freed array, and to take large ones.
+# Tests make and free many arrays; to get and clear fresh pages took longer than the kernels.
+KEEPS_PAGES = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=8589934592:glibc.malloc.hugetlb=1"
+
+
 def finish(script: str, main: Callable[[List[str]], int]) -> None:
     """Run a script's main and leave with its code; problems and Ctrl-C take one line each."""
+    os.environ.setdefault("GLIBC_TUNABLES", KEEPS_PAGES)
     try:
         code = main(sys.argv[1:])
     except Problem as problem:
