@@ -7,10 +7,11 @@
 namespace scan {
 
 /// Lane k gets the sum of x of lanes 0 to k. All 32 lanes must call.
-inline __device__ unsigned warp_scan(unsigned x) {
+template <class T>
+__device__ T warp_scan(T x) {
   const unsigned lane = threadIdx.x % 32;
   for (unsigned step = 1; step < 32; step *= 2) {
-    const unsigned left = __shfl_up_sync(0xffffffffu, x, step);
+    const T left = __shfl_up_sync(0xffffffffu, x, step);
     if (lane >= step) x += left;
   }
   return x;
@@ -18,18 +19,18 @@ inline __device__ unsigned warp_scan(unsigned x) {
 
 /// The sum of x of the threads before this one; `all` gets the sum of all. `s` has an element per
 /// warp. All threads must call.
-template <int threads>
-__device__ unsigned block_scan(unsigned x, unsigned* s, unsigned* all) {
+template <int threads, class T>
+__device__ T block_scan(T x, T* s, T* all) {
   static_assert(threads % 32 == 0 && threads <= 1024, "a warp scans the sums of all warps");
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const unsigned upto = warp_scan(x);
+  const T upto = warp_scan(x);
   if (lane == 31) s[warp] = upto;
   __syncthreads();
-  const unsigned of_warps = warp_scan(lane < threads / 32 ? s[lane] : 0);  // the same in all warps
-  const unsigned before = __shfl_sync(0xffffffffu, of_warps, warp == 0 ? 0 : warp - 1);
+  const T of_warps = warp_scan(lane < threads / 32 ? s[lane] : T{0});  // the same in all warps
+  const T before = __shfl_sync(0xffffffffu, of_warps, warp == 0 ? 0 : warp - 1);
   *all = __shfl_sync(0xffffffffu, of_warps, threads / 32 - 1);
   __syncthreads();
-  return (warp == 0 ? 0 : before) + upto - x;
+  return (warp == 0 ? T{0} : before) + upto - x;
 }
 
 }  // namespace scan
