@@ -116,7 +116,7 @@ void print_steps(std::vector<unsigned> keys, const std::vector<Step>& steps) {
     print_lanes("key", n, [&](std::size_t lane) { return keys[lane]; });
     std::printf("\n");
     print_lanes("its bit", n, [&](std::size_t lane) { return step.ballot >> lane & 1; });
-    std::printf("   ballot 0x%x: lane 0 is its lowest bit\n", step.ballot);
+    std::printf("   ballot 0x%x%s\n", step.ballot, bit == 0 ? ": lane 0 is its lowest bit" : "");
     print_lanes("rank", n, [&](std::size_t lane) { return step.rank[lane]; });
     std::printf("\n");
     keys.assign(step.key, step.key + n);
