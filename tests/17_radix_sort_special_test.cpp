@@ -533,9 +533,12 @@ TEST(Passes, AnySetOfBytesDiffers) {
     for (const unsigned bytes : sets_of_bytes<K>()) {
       const std::string what = "bytes " + hex(bytes) + " differ";
       check(way, keys_with<K>(bytes, 0, all ? 8300 : some_tiles), what + ", the others are 0");
-      check(way, keys_with<K>(bytes, ~std::uint64_t{0}, some_tiles),
-            what + ", the others are 0xFF");
-      if (all) check(way, keys_with<K>(bytes, 0xD3C5B7A993857761ull, 257), what);
+      if (all || bytes % 3 == 0) {
+        check(way, keys_with<K>(bytes, ~std::uint64_t{0}, some_tiles),
+              what + ", the others are 0xFF");
+      }
+      const std::int64_t n = slow(*gpu) ? 257 : some_tiles;
+      if (all) check(way, keys_with<K>(bytes, 0xD3C5B7A993857761ull, n), what);
     }
   });
 }
