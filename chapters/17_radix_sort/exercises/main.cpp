@@ -46,7 +46,7 @@ void count_with_one_read(Exercise& exercise) {
   exercise.test_sizes = sizes_of_n({4099, 1, 0, 33, 70001, 255 << 10});
   exercise.untimed = "atomics in global memory";
   // A block adds 1024 counters by 32 requests for 8192 keys, 256 warps of them: an eighth.
-  exercise.most.atomic_requests = 0.5;
+  exercise.most.atomic_requests = 0.75;
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   Exercise exercise;
   exercise.chapter = "17_radix_sort";
   // sectors, wavefronts and requests in turn
-  exercise.solutions = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
+  exercise.solutions = {{4096, 32768, 66}, {173823, 46229, 272}, {}, {}, {36736, 117383, 86}};
   if (exercise.number == 1) {
     sort_in_warps(exercise);
   } else if (exercise.number == 2) {
