@@ -30,14 +30,16 @@ constexpr std::int64_t few = 1 << 21;                      // keys, below which 
 /// For sorts of keys alone.
 struct Nothing {};
 
-/// Rows of 32 elements per warp: so many that three blocks fit on an SM, with a long tile.
+/// The shape of a block: threads, and rows of 32 elements per warp.
+struct Shape {
+  int threads, rows;
+};
+/// A long tile, with as many blocks on an SM as its registers and shared memory allow.
 template <class U, class V>
-constexpr int long_rows = sizeof(U) == 8               ? (std::is_same_v<V, Nothing> ? 15 : 12)
-                          : std::is_same_v<V, Nothing> ? 30
-                          : sizeof(V) == 8             ? 14
-                                                       : 20;
-template <class U, class V>
-constexpr int short_rows = std::min(16, long_rows<U, V>);
+constexpr Shape long_tile = std::is_same_v<V, Nothing> ? Shape{256, sizeof(U) == 8 ? 20 : 28}
+                            : sizeof(U) == 8           ? Shape{256, 14}
+                                                       : Shape{256, sizeof(V) == 8 ? 20 : 24};
+constexpr Shape short_tile = {256, 16};
 
 /// Three buffers: the input, the output and a spare one.
 template <class T>
@@ -101,18 +103,22 @@ __global__ void __launch_bounds__(512)
 /// Counts become starts. Leaves out each pass in which all keys have the same digit, and says from
 /// where to where the others move the keys, so that the last one ends in the output. One block.
 template <int passes>
-__global__ void __launch_bounds__(block_size)
+__global__ void __launch_bounds__(digits)
     plan_passes(Shared<passes>* shared, std::int64_t n, int used) {
-  __shared__ Large sums[warps];
-  bool is_needed[passes];
+  __shared__ Large sums[digits / 32];
+  Large mine[passes];
+  bool is_needed[passes] = {};
   int needed = 0;
-  for (int p = 0; p < used; ++p) {
-    Large& mine = shared->counts[p][threadIdx.x];
-    is_needed[p] = __syncthreads_or(mine == static_cast<Large>(n)) == 0;
+#pragma unroll
+  for (int p = 0; p < passes; ++p) mine[p] = shared->counts[p][threadIdx.x];
+#pragma unroll
+  for (int p = 0; p < passes; ++p) {
+    if (p >= used) break;
+    is_needed[p] = __syncthreads_or(mine[p] == static_cast<Large>(n)) == 0;
     if (p == used - 1 && needed == 0) is_needed[p] = true;  // it copies
     needed += is_needed[p] ? 1 : 0;
     Large all;
-    mine = scan::block_scan<block_size>(mine, sums, &all);
+    shared->counts[p][threadIdx.x] = scan::block_scan<digits>(mine[p], sums, &all);
   }
   if (threadIdx.x != 0) return;
   int from = 0;
@@ -128,17 +134,19 @@ __global__ void __launch_bounds__(block_size)
 /// number of the next tile; blocks take them as they start, so that no block waits for one that has
 /// not started. words: one per tile and digit. starts: where the first key of this portion with a
 /// digit goes; writes those of the next portion. `next` and the words are zero at first.
-template <class U, class V, int rows, int passes>
-__global__ void __launch_bounds__(block_size, 3)
+template <class U, class V, int threads, int rows, int passes>
+__global__ void __launch_bounds__(threads, threads == 256 ? 3 : 2)
     move_keys(Buffers<U> all_keys, Buffers<V> all_values, const Shared<passes>* shared, int p,
               const Large* starts, Large* next_starts, unsigned* next, unsigned* words,
               std::int64_t begin_of_portion, unsigned n, keys::Order<U> order, Digit digit) {
   constexpr bool has_values = !std::is_same_v<V, Nothing>;
-  constexpr int tile_size = Tile<U, rows>::size;
-  using Wider = std::conditional_t<(sizeof(V) > sizeof(U)), V, U>;
+  constexpr int tile_size = Tile<U, threads, rows>::size;
+  constexpr int warps = threads / 32;
   __shared__ unsigned counts[warps][digits], sums[warps], number_of_block;
   __shared__ Large shift[digits];  // from a place in the sorted tile to one in the output
-  __shared__ Wider s_tile[tile_size];
+  extern __shared__ Large s_tile[];
+  U* const s_keys = reinterpret_cast<U*>(s_tile);
+  V* const s_values = reinterpret_cast<V*>(s_keys + tile_size);
   const Pass pass = shared->pass[p];
   if (pass.to == 0) return;
   if (threadIdx.x == 0) number_of_block = atomicAdd(next, 1u);
@@ -149,8 +157,8 @@ __global__ void __launch_bounds__(block_size, 3)
   const std::int64_t offset = begin_of_portion + begin;
 
   const U* const from = all_keys.source(pass.from) + offset;
-  const unsigned first_index = Tile<U, rows>::first_index();
-  Tile<U, rows> tile;
+  const unsigned first_index = Tile<U, threads, rows>::first_index();
+  Tile<U, threads, rows> tile;
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
     const unsigned i = first_index + r * 32;
@@ -160,77 +168,69 @@ __global__ void __launch_bounds__(block_size, 3)
   }
 
   const unsigned count = tile.count(counts, digit);
+  const bool has_digit = threads == digits || threadIdx.x < digits;
   unsigned* const word = words + std::size_t{tile_number} * digits + threadIdx.x;
-  Word(*word).store((tile_number == 0 ? of_all : of_tile) << 30 | count,
-                    cuda::memory_order_relaxed);
+  if (has_digit) {
+    Word(*word).store((tile_number == 0 ? of_all : of_tile) << 30 | count,
+                      cuda::memory_order_relaxed);
+  }
   unsigned all;
-  const unsigned place = scan::block_scan<block_size>(count, sums, &all);
+  const unsigned place = scan::block_scan<threads>(count, sums, &all);
   tile.make_places(counts, place);
 
-  U* const s_keys = reinterpret_cast<U*>(s_tile);
-  unsigned place_of[has_values ? rows : 1];
+  V value[has_values ? rows : 1];
+  if constexpr (has_values) {
+    const V* const values = all_values.source(pass.from) + offset;
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      const unsigned i = first_index + r * 32;
+      if (left == tile_size || i < left) value[r] = values[i];
+    }
+  }
   tile.place_keys(counts, digit, [&](int r, unsigned to) {
     s_keys[to] = tile.key[r];
-    if (has_values) place_of[r] = to;
+    if constexpr (has_values) s_values[to] = value[r];
   });
 
-  const unsigned before = look_back(word, tile_number);
-  if (tile_number > 0) {
-    Word(*word).store(of_all << 30 | (before + count), cuda::memory_order_relaxed);
-  }
-  const Large start = starts[threadIdx.x] + before;
-  shift[threadIdx.x] = start - place;
-  if (begin + left == n) {  // without what fills up the last tile
-    next_starts[threadIdx.x] = start + count - (threadIdx.x == digit.mask ? tile_size - left : 0);
+  if (has_digit) {
+    const unsigned before = look_back(word, tile_number);
+    if (tile_number > 0) {
+      Word(*word).store(of_all << 30 | (before + count), cuda::memory_order_relaxed);
+    }
+    const Large start = starts[threadIdx.x] + before;
+    shift[threadIdx.x] = start - place;
+    if (begin + left == n) {  // without what fills up the last tile
+      next_starts[threadIdx.x] = start + count - (threadIdx.x == digit.mask ? tile_size - left : 0);
+    }
   }
   __syncthreads();
 
   U* const to = all_keys.target(pass.to);
-  unsigned digit_of[has_values ? rows : 1];
+  V* const values_to = all_values.target(pass.to);
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
-    const unsigned i = threadIdx.x + r * block_size;
+    const unsigned i = threadIdx.x + r * threads;
     if (left < tile_size && i >= left) break;
     const U key = s_keys[i];
-    const unsigned d = digit(key);
-    to[shift[d] + i] = pass.is_last ? order.back(key) : key;
-    if (has_values) digit_of[r] = d;
-  }
-  if constexpr (has_values) {
-    V* const s_values = reinterpret_cast<V*>(s_tile);
-    const V* const values_from = all_values.source(pass.from) + offset;
-    V* const values_to = all_values.target(pass.to);
-    V value[rows];
-#pragma unroll
-    for (int r = 0; r < rows; ++r) {
-      const unsigned i = first_index + r * 32;
-      if (left == tile_size || i < left) value[r] = values_from[i];
-    }
-    __syncthreads();
-#pragma unroll
-    for (int r = 0; r < rows; ++r) s_values[place_of[r]] = value[r];
-    __syncthreads();
-#pragma unroll
-    for (int r = 0; r < rows; ++r) {
-      const unsigned i = threadIdx.x + r * block_size;
-      if (left < tile_size && i >= left) break;
-      values_to[shift[digit_of[r]] + i] = s_values[i];
-    }
+    const Large place = shift[digit(key)] + i;
+    to[place] = pass.is_last ? order.back(key) : key;
+    if constexpr (has_values) values_to[place] = s_values[i];
   }
 }
 
 /// Sorts up to a tile, all passes in shared memory. One block.
-template <class U, class V, int rows>
-__global__ void __launch_bounds__(block_size)
+template <class U, class V, int threads, int rows>
+__global__ void __launch_bounds__(threads)
     sort_tile(Buffers<U> all_keys, Buffers<V> all_values, unsigned n, keys::Order<U> order,
               int first, int last) {
   constexpr bool has_values = !std::is_same_v<V, Nothing>;
-  constexpr int tile_size = Tile<U, rows>::size;
+  constexpr int tile_size = Tile<U, threads, rows>::size;
+  constexpr int warps = threads / 32;
   __shared__ unsigned counts[warps][digits], sums[warps];
   __shared__ U s_keys[tile_size];
   __shared__ V s_values[has_values ? tile_size : 1];
-  const unsigned first_index = Tile<U, rows>::first_index();
-  Tile<U, rows> tile;
+  const unsigned first_index = Tile<U, threads, rows>::first_index();
+  Tile<U, threads, rows> tile;
   V value[has_values ? rows : 1];
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(block_size)
     const Digit digit = digit_of_pass(p, first, last);
     unsigned all;
     const unsigned count = tile.count(counts, digit);
-    tile.make_places(counts, scan::block_scan<block_size>(count, sums, &all));
+    tile.make_places(counts, scan::block_scan<threads>(count, sums, &all));
     tile.place_keys(counts, digit, [&](int r, unsigned to) {
       s_keys[to] = tile.key[r];
       if constexpr (has_values) s_values[to] = value[r];
@@ -264,13 +264,13 @@ __global__ void __launch_bounds__(block_size)
 }
 
 /// The launches for tiles of `rows`.
-template <int rows, class U, class V>
+template <int threads, int rows, class U, class V>
 cudaError_t sort_portions(const Buffers<U>& all_keys, const Buffers<V>& all_values, void* workspace,
                           std::size_t& workspace_bytes, std::int64_t n, const keys::Order<U>& order,
                           int first, int last, cudaStream_t stream) {
   constexpr int passes = sizeof(U) * 8 / bits;
   constexpr bool has_values = !std::is_same_v<V, Nothing>;
-  constexpr std::int64_t tile_size = Tile<U, rows>::size;
+  constexpr std::int64_t tile_size = Tile<U, threads, rows>::size;
   const std::int64_t portions = (n + portion - 1) / portion;
   const std::int64_t tiles = (std::min(n, portion) + tile_size - 1) / tile_size;
   const std::int64_t words = tiles * digits + 1;  // per launch, with the number of its next tile
@@ -302,9 +302,15 @@ cudaError_t sort_portions(const Buffers<U>& all_keys, const Buffers<V>& all_valu
           cudaFuncSetAttribute(count, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)) {
     return error;
   }
+  const auto move = move_keys<U, V, threads, rows, passes>;
+  constexpr int tile_bytes = tile_size * (sizeof(U) + (has_values ? sizeof(V) : 0));
+  if (cudaError_t error =
+          cudaFuncSetAttribute(move, cudaFuncAttributeMaxDynamicSharedMemorySize, tile_bytes)) {
+    return error;
+  }
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(3 * sms, (n + 8191) / 8192));
   count<<<blocks, 512, bytes, stream>>>(all_keys.in, shared, n, order.to, first, last);
-  plan_passes<passes><<<1, block_size, 0, stream>>>(shared, n, used);
+  plan_passes<passes><<<1, digits, 0, stream>>>(shared, n, used);
   for (int p = 0; p < used; ++p) {
     for (std::int64_t k = 0; k < portions; ++k) {
       const auto m = static_cast<unsigned>(std::min(portion, n - k * portion));
@@ -315,7 +321,7 @@ cudaError_t sort_portions(const Buffers<U>& all_keys, const Buffers<V>& all_valu
         }
       }
       const Large* const starts = k == 0 ? shared->counts[p] : shared->starts[k % 2][p];
-      move_keys<U, V, rows, passes><<<(m + tile_size - 1) / tile_size, block_size, 0, stream>>>(
+      move<<<static_cast<unsigned>((m + tile_size - 1) / tile_size), threads, tile_bytes, stream>>>(
           key_buffers, value_buffers, shared, p, starts, shared->starts[(k + 1) % 2][p], next,
           next + 1, k * portion, m, order, digit_of_pass(p, first, last));
     }
@@ -359,16 +365,15 @@ cudaError_t sort_bits(void* workspace, std::size_t& workspace_bytes, const void*
       if (has_values) return copy(values_out, values_in);
       return cudaSuccess;
     }
-    if (n <= one_block / 4) {
-      sort_tile<U, V, 4><<<1, block_size, 0, stream>>>(all_keys, all_values, m, order, first, last);
-    } else {
-      sort_tile<U, V, 16>
-          <<<1, block_size, 0, stream>>>(all_keys, all_values, m, order, first, last);
-    }
+    constexpr int threads = 256;
+    const auto sort = n <= one_block / 4 ? sort_tile<U, V, threads, one_block / threads / 4>
+                                         : sort_tile<U, V, threads, one_block / threads>;
+    sort<<<1, threads, 0, stream>>>(all_keys, all_values, m, order, first, last);
     return cudaGetLastError();
   }
-  const auto portions =
-      n < few ? sort_portions<short_rows<U, V>, U, V> : sort_portions<long_rows<U, V>, U, V>;
+  constexpr Shape of_many = long_tile<U, V>;
+  const auto portions = n < few ? sort_portions<short_tile.threads, short_tile.rows, U, V>
+                                : sort_portions<of_many.threads, of_many.rows, U, V>;
   return portions(all_keys, all_values, workspace, workspace_bytes, n, order, first, last, stream);
 }
 

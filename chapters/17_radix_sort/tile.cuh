@@ -13,11 +13,8 @@
 
 namespace radix_limit {
 
-constexpr int block_size = 256;
-constexpr int warps = block_size / 32;
 constexpr int bits = 8;  // per pass
 constexpr int digits = 1 << bits;
-static_assert(digits == block_size, "a thread per digit");
 constexpr int ahead = 4;  // words that the look-back reads at a time
 
 /// What a tile tells of a digit, in one word: a count, and in its upper two bits of what.
@@ -71,9 +68,11 @@ __device__ inline unsigned look_back(unsigned* word, unsigned tile_number) {
 
 /// Keys of one tile in registers, in the order of warps, rows and lanes. All threads must call its
 /// functions.
-template <class U, int rows>
+template <class U, int threads, int rows>
 struct Tile {
-  static constexpr int size = block_size * rows;
+  static constexpr int size = threads * rows;
+  static constexpr unsigned warps = threads / 32;
+  static_assert(threads >= digits, "a thread per digit");
   U key[rows];
 
   /// Row r of this thread begins at index_of(0) + r * 32 of the tile.
@@ -82,23 +81,23 @@ struct Tile {
   }
 
   /// counts[w][d] = how many keys of warp w have digit d. \returns those of the digit of this
-  /// thread, of all warps.
+  /// thread, of all warps; 0 for threads without a digit.
   __device__ unsigned count(unsigned (&counts)[warps][digits], Digit digit) const {
-    const unsigned warp = threadIdx.x / 32;
-    for (unsigned w = 0; w < warps; ++w) counts[w][threadIdx.x] = 0;
+    unsigned* const all = &counts[0][0];
+    for (unsigned k = threadIdx.x; k < warps * digits; k += threads) all[k] = 0;
     __syncthreads();
 #pragma unroll
-    for (int r = 0; r < rows; ++r) atomicAdd(&counts[warp][digit(key[r])], 1u);
+    for (int r = 0; r < rows; ++r) atomicAdd(&counts[threadIdx.x / 32][digit(key[r])], 1u);
     __syncthreads();
     unsigned sum = 0;
-    for (unsigned w = 0; w < warps; ++w) sum += counts[w][threadIdx.x];
+    for (unsigned w = 0; w < warps && threadIdx.x < digits; ++w) sum += counts[w][threadIdx.x];
     return sum;
   }
 
   /// Counts become places: where in the sorted tile the first key of warp w with digit d goes.
   /// `place`: of the first key with this thread's digit.
   __device__ static void make_places(unsigned (&counts)[warps][digits], unsigned place) {
-    for (unsigned w = 0; w < warps; ++w) {
+    for (unsigned w = 0; w < warps && threadIdx.x < digits; ++w) {
       const unsigned of_warp = counts[w][threadIdx.x];
       counts[w][threadIdx.x] = place;
       place += of_warp;
