@@ -1,0 +1,45 @@
+#pragma once
+/// \file
+/// The launchers and sizes of exercises 3, 4 and 6.
+
+#include "radix_sort.hpp"
+
+/// One pass over pairs: by bits `bit` to `bit` + 7 of the keys.
+using PassOfPairs = cudaError_t(void* workspace, std::size_t& workspace_bytes, const unsigned* keys,
+                                const unsigned* values, unsigned* keys_out, unsigned* values_out,
+                                std::int64_t n, int bit, cudaStream_t stream);
+
+/// n keys in an order of radix_chapter::Order, and the bits of a pass.
+inline std::vector<course::Size> sizes_of_passes() {
+  std::vector<course::Size> sizes;
+  const auto add = [&](std::int64_t n, int first, radix_chapter::Order order) {
+    sizes.push_back({{{"n", n},
+                      {"first", first},
+                      {"last", first + 8},
+                      {"order", static_cast<std::int64_t>(order)}}});
+  };
+  using radix_chapter::Order;
+  add(5003, 8, Order::random);
+  for (const std::int64_t n : {1, 2, 33, 0, 257, 4095, 4096, 4097}) add(n, 0, Order::random);
+  add(8193, 24, Order::sixteen_values);
+  add(4100, 16, Order::constant);
+  add(9001, 0, Order::reversed);
+  add(1 << 16, 8, Order::random);
+  return sizes;
+}
+
+/// n keys in an order of radix_chapter::Order.
+inline std::vector<course::Size> sizes_of_sorts() {
+  std::vector<course::Size> sizes;
+  const auto add = [&](std::int64_t n, radix_chapter::Order order) {
+    sizes.push_back({{{"n", n}, {"order", static_cast<std::int64_t>(order)}}});
+  };
+  using radix_chapter::Order;
+  add(5003, Order::random);
+  for (const std::int64_t n : {1, 2, 33, 0, 4095, 4096, 4097}) add(n, Order::random);
+  add(8193, Order::sixteen_values);
+  add(4100, Order::constant);
+  add(20011, Order::reversed);
+  add(1 << 17, Order::random);
+  return sizes;
+}
