@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(block_size)
   counts[threadIdx.x * gridDim.x + blockIdx.x] = all[threadIdx.x];
 }
 
-// FILL IN: look back. How many keys of this thread's digit do the tiles before have? What a tile
-// tells of a digit is one word: a count, and in its upper two bits of what.
+// FILL IN: look back. How many keys of this thread's digit do the tiles before have? There is a
+// word per tile and digit: a count, and in its upper two bits a mark that says what it counts.
 
 // CHANGE: a ticket says which tile a block takes, in place of blockIdx.x
 /// starts[d * tiles + b]: where the first key of tile b with digit d goes. A block per tile.

@@ -28,8 +28,8 @@ inline std::vector<course::Size> sizes_of_passes() {
   return sizes;
 }
 
-/// n keys in an order of radix_chapter::Order.
-inline std::vector<course::Size> sizes_of_sorts() {
+/// n keys in an order of radix_chapter::Order; the last size has `last` keys.
+inline std::vector<course::Size> sizes_of_sorts(std::int64_t last) {
   std::vector<course::Size> sizes;
   const auto add = [&](std::int64_t n, radix_chapter::Order order) {
     sizes.push_back({{{"n", n}, {"order", static_cast<std::int64_t>(order)}}});
@@ -40,6 +40,6 @@ inline std::vector<course::Size> sizes_of_sorts() {
   add(8193, Order::sixteen_values);
   add(4100, Order::constant);
   add(20011, Order::reversed);
-  add(1 << 17, Order::random);
+  add(last, Order::random);
   return sizes;
 }

@@ -24,7 +24,8 @@ constexpr int passes = 32 / bits;
 constexpr unsigned most_counting = 1024;  // blocks: each adds all its counts to global ones
 constexpr std::int64_t most_keys = (1u << 30) - 1;  // two bits of a word are its mark
 
-/// What a tile tells of a digit, in one word: a count, and in its upper two bits of what.
+/// The word of a tile and a digit: a count, and in its upper two bits a mark that says what it
+/// counts.
 using Word = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
 enum Mark : unsigned { nothing, of_tile, of_all };  // of one tile, or of all up to its end
 
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(block_size) scan_counts(unsigned* counts) {
 }
 
 /// How many keys the tiles before `tile_number` have of this thread's digit, of which the tile
-/// itself has `count`. Tells the tiles behind.
+/// itself has `count`. Publishes both sums.
 __device__ unsigned look_back(unsigned* words, unsigned tile_number, unsigned count) {
   unsigned* const mine = words + std::size_t{tile_number} * digits + threadIdx.x;
   Word(*mine).store((tile_number == 0 ? of_all : of_tile) << 30 | count,
