@@ -23,7 +23,8 @@ constexpr int passes = 32 / bits;
 constexpr unsigned most_counting = 1024;  // blocks: each adds all its counts to global ones
 constexpr std::int64_t most_keys = (1u << 30) - 1;  // two bits of a word are its mark
 
-/// What a tile tells of a digit, in one word: a count, and in its upper two bits of what.
+/// The word of a tile and a digit: a count, and in its upper two bits a mark that says what it
+/// counts.
 using Word = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
 enum Mark : unsigned { nothing, of_tile, of_all };  // of one tile, or of all up to its end
 
@@ -53,12 +54,12 @@ __global__ void __launch_bounds__(block_size) scan_counts(unsigned* counts) {
 }
 
 /// How many keys the tiles before `tile_number` have of this thread's digit, of which the tile
-/// itself has `count`. Tells the tiles behind.
+/// itself has `count`. Publishes both sums.
 __device__ unsigned look_back(unsigned* words, unsigned tile_number, unsigned count) {
   unsigned* const marks = words;
   unsigned* const sums = words + std::size_t{gridDim.x} * digits;
   const std::size_t mine = std::size_t{tile_number} * digits + threadIdx.x;
-  Word(sums[2 * mine]).store(count, cuda::memory_order_relaxed);
+  sums[2 * mine] = count;
   Word(marks[mine]).store(tile_number == 0 ? of_all : of_tile, cuda::memory_order_relaxed);
   if (tile_number == 0) return 0;
   unsigned before = 0, mark;
@@ -69,9 +70,9 @@ __device__ unsigned look_back(unsigned* words, unsigned tile_number, unsigned co
       mark = Word(marks[earlier]).load(cuda::memory_order_relaxed);
     } while (mark == nothing);
     const unsigned which = mark == of_all && earlier >= digits ? 1 : 0;
-    before += Word(sums[2 * earlier + which]).load(cuda::memory_order_relaxed);
+    before += sums[2 * earlier + which];
   } while (mark != of_all);
-  Word(sums[2 * mine + 1]).store(before + count, cuda::memory_order_relaxed);
+  sums[2 * mine + 1] = before + count;
   Word(marks[mine]).store(of_all, cuda::memory_order_relaxed);
   return before;
 }
@@ -175,7 +176,8 @@ constexpr int passes = 32 / bits;
 constexpr unsigned most_counting = 1024;  // blocks: each adds all its counts to global ones
 constexpr std::int64_t most_keys = (1u << 30) - 1;  // two bits of a word are its mark
 
-/// What a tile tells of a digit, in one word: a count, and in its upper two bits of what.
+/// The word of a tile and a digit: a count, and in its upper two bits a mark that says what it
+/// counts.
 using Word = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
 enum Mark : unsigned { nothing, of_tile, of_all };  // of one tile, or of all up to its end
 
@@ -205,12 +207,12 @@ __global__ void __launch_bounds__(block_size) scan_counts(unsigned* counts) {
 }
 
 /// How many keys the tiles before `tile_number` have of this thread's digit, of which the tile
-/// itself has `count`. Tells the tiles behind.
+/// itself has `count`. Publishes both sums.
 __device__ unsigned look_back(unsigned* words, unsigned tile_number, unsigned count) {
   unsigned* const marks = words;
   unsigned* const sums = words + std::size_t{gridDim.x} * digits;
   const std::size_t mine = std::size_t{tile_number} * digits + threadIdx.x;
-  Word(sums[2 * mine]).store(count, cuda::memory_order_relaxed);
+  sums[2 * mine] = count;
   Word(marks[mine]).store(tile_number == 0 ? of_all : of_tile, cuda::memory_order_release);
   if (tile_number == 0) return 0;
   unsigned before = 0, mark;
@@ -221,9 +223,9 @@ __device__ unsigned look_back(unsigned* words, unsigned tile_number, unsigned co
       mark = Word(marks[earlier]).load(cuda::memory_order_acquire);
     } while (mark == nothing);
     const unsigned which = mark == of_all && earlier >= digits ? 1 : 0;
-    before += Word(sums[2 * earlier + which]).load(cuda::memory_order_relaxed);
+    before += sums[2 * earlier + which];
   } while (mark != of_all);
-  Word(sums[2 * mine + 1]).store(before + count, cuda::memory_order_relaxed);
+  sums[2 * mine + 1] = before + count;
   Word(marks[mine]).store(of_all, cuda::memory_order_release);
   return before;
 }
