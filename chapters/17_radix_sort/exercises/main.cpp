@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     exercise.least_ratio = 1.2;
     // A row of 32 keys in a tile of 4096 has two or three runs: 6.6 sectors. The counters of a tile
     // are stored far apart, by 8 requests of 32 sectors for 128 rows. That makes 8.5; tiles of half
-    // the size take 12, and the runs of 512 keys 20.
+    // the size take 12, and tiles of a warp, 512 keys, 17.
     exercise.most.store_sectors = 12;
     exercise.room.in_turn = 2;  // one warp that stores all keys of its tile
   }
