@@ -41,7 +41,8 @@ __global__ void __launch_bounds__(block_size)
   __syncthreads();
   const std::int64_t step = std::int64_t{gridDim.x} * block_size;
   for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += step) {
-    for (int p = 0; p < passes; ++p) atomicAdd(&all[p][in[i] >> p * bits & (digits - 1)], 1u);
+    const unsigned key = in[i];
+    for (int p = 0; p < passes; ++p) atomicAdd(&all[p][key >> p * bits & (digits - 1)], 1u);
   }
   __syncthreads();
   for (int p = 0; p < passes; ++p) {

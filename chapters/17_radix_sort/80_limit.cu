@@ -34,11 +34,13 @@ struct Nothing {};
 struct Shape {
   int threads, rows;
 };
-/// A long tile, with as many blocks on an SM as its registers and shared memory allow.
+/// A long tile, with as many blocks on an SM as its registers and shared memory allow: three of 256
+/// threads, or two larger ones.
 template <class U, class V>
 constexpr Shape long_tile = std::is_same_v<V, Nothing> ? Shape{256, sizeof(U) == 8 ? 20 : 28}
-                            : sizeof(U) == 8           ? Shape{256, 14}
-                                                       : Shape{256, sizeof(V) == 8 ? 20 : 24};
+                            : sizeof(U) == 8           ? Shape{320, 17}
+                            : sizeof(V) == 8           ? Shape{384, 18}
+                                                       : Shape{384, 22};
 constexpr Shape short_tile = {256, 16};
 
 /// Three buffers: the input, the output and a spare one.
@@ -178,12 +180,7 @@ __global__ void __launch_bounds__(threads, threads == 256 ? 3 : 2)
   const unsigned place = scan::block_scan<threads>(count, sums, &all);
   tile.make_places(counts, place);
 
-  unsigned place_of[has_values ? (rows + 1) / 2 : 1];  // 16 bits each
-  tile.place_keys(counts, digit, [&](int r, unsigned to) {
-    s_keys[to] = tile.key[r];
-    if (has_values) place_of[r / 2] = r % 2 == 0 ? to : place_of[r / 2] | to << 16;
-  });
-  V value[has_values ? rows : 1];  // in flight during the look-back
+  V value[has_values ? rows : 1];
   if constexpr (has_values) {
     const V* const values = all_values.source(pass.from) + offset;
 #pragma unroll
@@ -192,6 +189,10 @@ __global__ void __launch_bounds__(threads, threads == 256 ? 3 : 2)
       if (left == tile_size || i < left) value[r] = values[i];
     }
   }
+  tile.place_keys(counts, digit, [&](int r, unsigned to) {
+    s_keys[to] = tile.key[r];
+    if constexpr (has_values) s_values[to] = value[r];
+  });
 
   if (has_digit) {
     const unsigned before = look_back(word, tile_number);
@@ -203,10 +204,6 @@ __global__ void __launch_bounds__(threads, threads == 256 ? 3 : 2)
     if (begin + left == n) {  // without what fills up the last tile
       next_starts[threadIdx.x] = start + count - (threadIdx.x == digit.mask ? tile_size - left : 0);
     }
-  }
-  if constexpr (has_values) {
-#pragma unroll
-    for (int r = 0; r < rows; ++r) s_values[place_of[r / 2] >> r % 2 * 16 & 0xffff] = value[r];
   }
   __syncthreads();
 

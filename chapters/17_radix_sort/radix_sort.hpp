@@ -212,12 +212,13 @@ class SortProblem : public course::Problem {
     }
   }
 
- private:
   void write_keys(K* keys) const {
     course::parallel_for(n(), [&](std::int64_t from, std::int64_t to) {
       for (std::int64_t i = from; i < to; ++i) keys[i] = key(i);
     });
   }
+
+ private:
   Order order_;
   bool descending_;
   int first_ = 0, last_ = 32;
@@ -260,5 +261,18 @@ class PairsProblem : public SortProblem<K> {
     radix_chapter::sort_on_host(
         pairs, [this](const Pair& a, const Pair& b) { return this->before(a.first, b.first); });
     for (const Pair& pair : pairs) *out++ = pair.second;
+  }
+};
+
+/// Even keys, then odd keys, each half in ascending order.
+class EvenFirstProblem : public SortProblem<unsigned> {
+ public:
+  using SortProblem::SortProblem;
+  void expected(int, double* out) const override {
+    std::vector<unsigned> keys(static_cast<std::size_t>(n()));
+    write_keys(keys.data());
+    radix_chapter::sort_on_host(
+        keys, [](unsigned a, unsigned b) { return a % 2 != b % 2 ? a % 2 < b % 2 : a < b; });
+    std::copy(keys.begin(), keys.end(), out);
   }
 };

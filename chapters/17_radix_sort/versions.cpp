@@ -7,9 +7,6 @@
 using namespace course;
 using namespace radix_chapter;
 
-template <class K>
-using SortValues = SortPairs<K, unsigned>;
-
 COURSE_LAUNCHERS(Sort<unsigned>, (sort), bit_by_bit, radix_digits, radix_bytes, radix_runs,
                  one_sweep, thrust_sort, comparing_sorts);
 COURSE_TYPED_LAUNCHERS(Sort, (sort), radix_limit, cub_radix_sort);
@@ -124,7 +121,7 @@ Study by_bits() {
 /// Behind an ordinary kernel, over all powers of two.
 Study over_n() {
   Study study = at_sizes(sequence(), "size", "Rate over size, random keys", "80,90",
-                         powers_of_two(from_to(10, 29)), "n", "keys");
+                         powers_of_two(from_to(10, 28)), "n", "keys");
   study.cpu_sizes = powers_of_two({12});
   return study;
 }
@@ -135,6 +132,18 @@ Study in_order(Order order, const char* name, const char* title) {
   study.make = make_problem<SortProblem<unsigned>>(order);
   study.cpu_sizes = powers_of_two({13});
   study.test_sizes = sizes_of_n({1, 4095, 9001});
+  return study;
+}
+
+/// Even keys before odd ones: by an own comparator, and by digits of rotated keys.
+Study even_first_study() {
+  Study study = of_type<unsigned>("even_first", "Even keys first", 26);
+  study.make = make_problem<EvenFirstProblem>();
+  const auto of = [](const char* id, const char* title, Sort<unsigned>* sort) {
+    return row(id, title, sort).in_file("studies/93_even_first").peer("Thrust").up_to(UINT32_MAX);
+  };
+  study.versions = {of("by_comparator", "thrust::sort, comparator", even_first::by_comparator),
+                    of("by_radix", "CUB radix, keys rotated", even_first::by_radix)};
   return study;
 }
 
@@ -199,7 +208,7 @@ course::Chapter course::chapter() {
           "sort an array by digits",
           {sequence(),
            over_n(),
-           of_type<std::uint8_t>("u8", "Keys of 8 bits", 29),
+           of_type<std::uint8_t>("u8", "Keys of 8 bits", 28),
            of_type<std::uint16_t>("u16", "Keys of 16 bits", 28),
            of_type<int>("int", "Integers with a sign", 27),
            of_type<float>("float", "Floats", 27),
@@ -213,6 +222,7 @@ course::Chapter course::chapter() {
                                             radix_limit::sort_pairs, cub_radix_sort::sort_pairs),
            descending(),
            by_bits(),
+           even_first_study(),
            in_order(Order::constant, "constant", "Keys that are all the same"),
            in_order(Order::skewed, "skewed", "Digits that are mostly 0"),
            in_order(Order::zipf, "zipf", "Some keys are very frequent (Zipf)"),
