@@ -88,15 +88,16 @@ Study of_type(const char* name, const char* title, int power) {
 template <class K, class V>
 Study of_pairs(const char* name, const char* title, SortPairs<K, V>* ours,
                SortPairs<K, V>* theirs) {
-  Study study = of_type<K>(name, title, 27);
+  Study study = of_type<K>(name, title, 26);
   study.make = make_problem<PairsProblem<K, V>>();
+  study.sizes = powers_of_two({20, 26});
   study.versions = {row("80_limit", "votes, early counts", ours).up_to(most),
                     of_cub("90_cub", "CUB radix sort", row("", "", theirs))};
   return study;
 }
 
 Study descending() {
-  Study study = of_type<unsigned>("descending", "In descending order", 27);
+  Study study = of_type<unsigned>("descending", "In descending order", 26);
   study.make = make_problem<SortProblem<unsigned>>(Order::random, true);
   study.versions = {
       row("80_limit", "votes, early counts", radix_limit::sort_descending).up_to(most),
@@ -105,13 +106,13 @@ Study descending() {
 }
 
 Study by_bits() {
-  Study study = of_type<unsigned>("bits", "By a range of bits", 27);
+  Study study = of_type<unsigned>("bits", "By a range of bits", 26);
   study.versions = {row("80_limit", "votes, early counts", radix_limit::sort_by_bits).up_to(most),
                     of_cub("90_cub", "CUB radix sort", row("", "", cub_radix_sort::sort_by_bits))};
   const auto size = [](std::int64_t n, int first, int last) {
     return Size{{{"n", n}, {"first", first}, {"last", last}}};
   };
-  study.sizes = {size(1 << 27, 0, 8), size(1 << 27, 4, 20)};
+  study.sizes = {size(1 << 26, 0, 8), size(1 << 26, 4, 20)};
   study.cpu_sizes = {size(1 << 13, 4, 20)};
   study.test_sizes = {size(9001, 0, 0), size(9001, 0, 1),   size(4000, 31, 32), size(9001, 3, 30),
                       size(257, 8, 16), size(4097, 16, 32), size(0, 3, 5)};
@@ -128,7 +129,7 @@ Study over_n() {
 
 /// Keys in an order that is not random, next to random ones.
 Study in_order(Order order, const char* name, const char* title) {
-  Study study = at_sizes(sequence(), name, title, "80,90", powers_of_two({20, 28}));
+  Study study = at_sizes(sequence(), name, title, "80,90", powers_of_two({20, 26}));
   study.make = make_problem<SortProblem<unsigned>>(order);
   study.cpu_sizes = powers_of_two({13});
   study.test_sizes = sizes_of_n({1, 4095, 9001});
@@ -185,7 +186,7 @@ Study which() {
                                .in_file("92_comparing")
                                .peer("CUB")
                                .up_to(any_n));
-  study.sizes = powers_of_two({10, 13, 16, 19, 22, 25, 28});
+  study.sizes = powers_of_two({10, 13, 16, 19, 22, 26});
   study.test_sizes = sizes_of_n({0, 1, 4097, 20011});
   return study;
 }
@@ -195,7 +196,7 @@ Study which_in(Order order, const char* name, const char* title) {
   study.name = name;
   study.title = title;
   study.make = make_problem<SortProblem<unsigned>>(order);
-  study.sizes = powers_of_two({20, 28});
+  study.sizes = powers_of_two({20, 26});
   study.axis = "";
   study.test_sizes = sizes_of_n({9001});
   return study;
@@ -208,11 +209,11 @@ course::Chapter course::chapter() {
           "sort an array by digits",
           {sequence(),
            over_n(),
-           of_type<std::uint8_t>("u8", "Keys of 8 bits", 28),
-           of_type<std::uint16_t>("u16", "Keys of 16 bits", 28),
-           of_type<int>("int", "Integers with a sign", 27),
-           of_type<float>("float", "Floats", 27),
-           of_type<std::int64_t>("int64", "Integers of 64 bits", 27),
+           of_type<std::uint8_t>("u8", "Keys of 8 bits", 27),
+           of_type<std::uint16_t>("u16", "Keys of 16 bits", 27),
+           of_type<int>("int", "Integers with a sign", 26),
+           of_type<float>("float", "Floats", 26),
+           of_type<std::int64_t>("int64", "Integers of 64 bits", 26),
            of_type<double>("double", "Doubles", 26),
            of_pairs<unsigned, unsigned>("pairs", "Keys and values of 32 bits",
                                         radix_limit::sort_pairs, cub_radix_sort::sort_pairs),

@@ -1,5 +1,5 @@
-// Exercise 4: the keys of a tile are put in order in shared memory. Then consecutive lanes store
-// keys of the same digit to consecutive places.
+// Exercise 4, solved: the keys of a tile are put in order in shared memory. Then consecutive lanes
+// store keys of the same digit to consecutive places.
 #include <cuda_runtime.h>
 
 #include <cstddef>
