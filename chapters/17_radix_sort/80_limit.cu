@@ -66,22 +66,26 @@ struct Shared {
   Pass pass[passes];
 };
 
+/// Copies of each counter of a block, in 64 KiB at most.
+template <int passes>
+constexpr int copies = std::min(16, 64 / passes);
+
 /// counts[p][d] = how many keys have digit d in pass p. In shared memory, each counter has copies,
 /// and a lane adds to one of them, so that equal digits conflict less.
 template <class U, int passes>
 __global__ void __launch_bounds__(512)
     count_digits(const U* in, Shared<passes>* shared, std::int64_t n, keys::Flip<U> flip, int first,
                  int last) {
-  constexpr unsigned copies = 64 / passes > 16 ? 16 : 64 / passes, threads = 512, batch = 4;
-  extern __shared__ unsigned counts[];  // [passes][digits][copies]
-  for (unsigned k = threadIdx.x; k < passes * digits * copies; k += threads) counts[k] = 0;
+  constexpr unsigned threads = 512, batch = 4, of_each = copies<passes>;
+  extern __shared__ unsigned counts[];  // [passes][digits][of_each]
+  for (unsigned k = threadIdx.x; k < passes * digits * of_each; k += threads) counts[k] = 0;
   __syncthreads();
   const auto count = [&](U key) {
 #pragma unroll
     for (int p = 0; p < passes; ++p) {
       if (first + p * bits >= last) break;
       const unsigned digit = digit_of_pass(p, first, last)(key);
-      atomicAdd(&counts[(p * digits + digit) * copies + threadIdx.x % copies], 1u);
+      atomicAdd(&counts[(p * digits + digit) * of_each + threadIdx.x % of_each], 1u);
     }
   };
   const std::int64_t all = std::int64_t{gridDim.x} * threads;
@@ -97,7 +101,7 @@ __global__ void __launch_bounds__(512)
   __syncthreads();
   for (unsigned k = threadIdx.x; k < passes * digits; k += threads) {
     unsigned sum = 0;
-    for (unsigned c = 0; c < copies; ++c) sum += counts[k * copies + (c + threadIdx.x) % copies];
+    for (unsigned c = 0; c < of_each; ++c) sum += counts[k * of_each + (c + threadIdx.x) % of_each];
     if (sum != 0) atomicAdd(&shared->counts[0][0] + k, Large{sum});
   }
 }
@@ -294,7 +298,7 @@ cudaError_t sort_portions(const Buffers<U>& all_keys, const Buffers<V>& all_valu
 
   const int used = (last - first + bits - 1) / bits;
   const auto count = count_digits<U, passes>;
-  constexpr int copies = std::min(16, 64 / passes), bytes = passes * digits * copies * 4;
+  constexpr int bytes = passes * digits * copies<passes> * static_cast<int>(sizeof(unsigned));
   int device, sms;
   if (cudaError_t error = cudaGetDevice(&device)) return error;
   if (cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) {

@@ -51,8 +51,9 @@ std::vector<Size> test_sizes() {
 
 /// For keys that differ from others in their order alone, and for values.
 std::vector<Size> few_test_sizes() {
-  if (!all_is_checked) return test_sizes();
-  return sizes_of_n({0, 1, 33, 257, 1025, 4096, 4097, 9001});
+  std::vector<std::int64_t> sizes = {0, 1, 33, 257, 1025, 4096, 4097, 9001};
+  if (!all_is_checked) sizes.insert(sizes.end(), {262145, (1 << 21) + 12345});
+  return sizes_of_n(sizes);
 }
 
 Study sequence() {
