@@ -372,8 +372,10 @@ cudaError_t sort_bits(void* workspace, std::size_t& workspace_bytes, const void*
       return cudaSuccess;
     }
     constexpr int threads = 256;
-    const auto sort = n <= one_block / 4 ? sort_tile<U, V, threads, one_block / threads / 4>
-                                         : sort_tile<U, V, threads, one_block / threads>;
+    constexpr int rows = one_block / threads;
+    const auto sort = n <= one_block / 4   ? sort_tile<U, V, threads, rows / 4>
+                      : n <= one_block / 2 ? sort_tile<U, V, threads, rows / 2>
+                                           : sort_tile<U, V, threads, rows>;
     sort<<<1, threads, 0, stream>>>(all_keys, all_values, m, order, first, last);
     return cudaGetLastError();
   }
