@@ -233,8 +233,8 @@ __global__ void __launch_bounds__(threads)
   constexpr int tile_size = Tile<U, threads, rows>::size;
   constexpr int warps = threads / 32;
   __shared__ unsigned counts[warps][digits], sums[warps];
-  __shared__ U s_keys[tile_size];
-  __shared__ V s_values[has_values ? tile_size : 1];
+  __shared__ std::conditional_t<(sizeof(V) > sizeof(U)), V, U> s_tile[tile_size];
+  U* const s_keys = reinterpret_cast<U*>(s_tile);
   const unsigned first_index = Tile<U, threads, rows>::first_index();
   Tile<U, threads, rows> tile;
   V value[has_values ? rows : 1];
@@ -249,15 +249,20 @@ __global__ void __launch_bounds__(threads)
     unsigned all;
     const unsigned count = tile.count(counts, digit);
     tile.make_places(counts, scan::block_scan<threads>(count, sums, &all));
-    tile.place_keys(counts, digit, [&](int r, unsigned to) {
-      s_keys[to] = tile.key[r];
-      if constexpr (has_values) s_values[to] = value[r];
-    });
+    unsigned place[rows];
+    tile.place_keys(counts, digit,
+                    [&](int r, unsigned to) { s_keys[place[r] = to] = tile.key[r]; });
     __syncthreads();
 #pragma unroll
-    for (int r = 0; r < rows; ++r) {
-      tile.key[r] = s_keys[first_index + r * 32];
-      if constexpr (has_values) value[r] = s_values[first_index + r * 32];
+    for (int r = 0; r < rows; ++r) tile.key[r] = s_keys[first_index + r * 32];
+    if constexpr (has_values) {  // in the same shared memory, now that the keys have left it
+      V* const s_values = reinterpret_cast<V*>(s_tile);
+      __syncthreads();
+#pragma unroll
+      for (int r = 0; r < rows; ++r) s_values[place[r]] = value[r];
+      __syncthreads();
+#pragma unroll
+      for (int r = 0; r < rows; ++r) value[r] = s_values[first_index + r * 32];
     }
   }
 #pragma unroll

@@ -200,7 +200,7 @@ Study which_in(Order order, const char* name, const char* title) {
   study.make = make_problem<SortProblem<unsigned>>(order);
   study.sizes = powers_of_two({20, 24});
   study.axis = "";
-  study.test_sizes = sizes_of_n({9001});
+  study.test_sizes = sizes_of_n({1, 4095, 9001});
   return study;
 }
 
