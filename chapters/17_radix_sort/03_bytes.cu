@@ -1,7 +1,6 @@
-// Idea: 8 bits per pass, so 4 passes. No split: each key counts the equal digits before it. Its
-// warp
-//   finds those in its row by `__match_any_sync`, and those of earlier rows in the warp's counters.
-// Predicts: 48 bytes per key, half of 02's, and two barriers per tile instead of eight.
+// Idea: 8 bits per pass, so 4 passes. No split: each key counts the equal digits before it. A warp
+//   finds those in its row by `__match_any_sync`, and those of earlier rows in its own counters.
+// Predicts: 48 bytes per key, half of 02's, and three barriers per tile instead of nine.
 // Still wrong: a tile has 16 keys per digit. The 32 lanes of a store write to about 30 places in 30
 //   sectors, and each takes 32 bytes of traffic for the 4 that are stored.
 #include <cuda_runtime.h>

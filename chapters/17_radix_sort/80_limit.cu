@@ -22,6 +22,7 @@ namespace radix_limit {
 using keys::Kind;
 using Large = unsigned long long;
 
+// snippet: shapes
 constexpr std::int64_t portion = 1 << 29;  // keys that the words of one launch count
 constexpr std::int64_t most_keys = std::int64_t{1} << 36;  // counters of blocks have 32 bits
 constexpr std::int64_t one_block = 4096;                   // keys, at most, that one block sorts
@@ -42,6 +43,7 @@ constexpr Shape long_tile = std::is_same_v<V, Nothing> ? Shape{256, sizeof(U) ==
                             : sizeof(V) == 8           ? Shape{384, 18}
                                                        : Shape{384, 22};
 constexpr Shape short_tile = {256, 16};
+// /snippet
 
 /// Three buffers: the input, the output and a spare one.
 template <class T>
