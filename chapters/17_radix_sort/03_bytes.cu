@@ -89,10 +89,7 @@ cudaError_t sort(void* workspace, std::size_t& workspace_bytes, const unsigned* 
     return cudaSuccess;
   }
   if (workspace_bytes < parts.bytes()) return cudaErrorInvalidValue;
-  for (const void* p : {static_cast<const void*>(in), static_cast<const void*>(out),
-                        static_cast<const void*>(workspace)}) {
-    if (workspace::misaligned(p, sizeof(unsigned))) return cudaErrorInvalidValue;
-  }
+  if (workspace::misaligned(in, out, spare)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   const auto blocks = static_cast<unsigned>(tiles);
   const unsigned* from = in;

@@ -1,6 +1,5 @@
-// Idea: first put the tile's keys in order in shared memory, then store them from there. The keys
-// of
-//   a digit are a run: consecutive lanes store them to consecutive places.
+// Idea: put the keys of a tile in order in shared memory, then store them from there. The keys of a
+//   digit are a run: consecutive lanes store them to consecutive places.
 // Predicts: as many bytes, but a run of 16 keys covers two or three sectors instead of 16. So the
 //   stores of a warp touch about 6 sectors instead of 30.
 // Still wrong: each pass reads the keys twice, the first time only to count them.
@@ -99,10 +98,7 @@ cudaError_t sort(void* workspace, std::size_t& workspace_bytes, const unsigned* 
     return cudaSuccess;
   }
   if (workspace_bytes < parts.bytes()) return cudaErrorInvalidValue;
-  for (const void* p : {static_cast<const void*>(in), static_cast<const void*>(out),
-                        static_cast<const void*>(workspace)}) {
-    if (workspace::misaligned(p, sizeof(unsigned))) return cudaErrorInvalidValue;
-  }
+  if (workspace::misaligned(in, out, spare)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   const auto blocks = static_cast<unsigned>(tiles);
   const unsigned* from = in;

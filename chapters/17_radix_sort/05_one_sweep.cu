@@ -1,7 +1,6 @@
-// Idea: one launch per pass. The histograms of all four digits are known after one read of the
-// keys.
-//   What earlier tiles have of a digit, a block finds out while it sorts its own tile: it looks
-//   back (chapter 05), for 256 digits at once (Adinets and Merrill, 2022: Onesweep).
+// Idea: one launch per pass. One read of the keys gives the histograms of all four digits. A block
+//   finds out what earlier tiles have of a digit while it sorts its own tile: it looks back
+//   (chapter 05), for 256 digits at once (Adinets and Merrill, 2022: Onesweep).
 // Predicts: 4 + 4 * 8 = 36 bytes per key instead of 48, and 6 launches instead of 16.
 // Still wrong: blocks wait, for the match of lanes, for barriers and for the look-back, and a block
 //   that waits loads nothing.
@@ -70,11 +69,11 @@ __device__ unsigned look_back(unsigned* words, unsigned tile_number, unsigned co
                     cuda::memory_order_relaxed);
   if (tile_number == 0) return 0;
   unsigned before = 0, word;
-  const unsigned* earlier = mine;
+  unsigned* earlier = mine;
   do {
     earlier -= digits;  // the tile before
     do {
-      word = Word(*const_cast<unsigned*>(earlier)).load(cuda::memory_order_relaxed);
+      word = Word(*earlier).load(cuda::memory_order_relaxed);
     } while (word >> 30 == nothing);
     before += word & ((1u << 30) - 1);
   } while (word >> 30 != of_all);
@@ -145,10 +144,7 @@ cudaError_t sort(void* workspace, std::size_t& workspace_bytes, const unsigned* 
     return cudaSuccess;
   }
   if (workspace_bytes < parts.bytes()) return cudaErrorInvalidValue;
-  for (const void* p : {static_cast<const void*>(in), static_cast<const void*>(out),
-                        static_cast<const void*>(workspace)}) {
-    if (workspace::misaligned(p, sizeof(unsigned))) return cudaErrorInvalidValue;
-  }
+  if (workspace::misaligned(in, out, spare)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   unsigned *const counts = zeroed, *const next = counts + passes * digits;
   unsigned* const words = next + passes;

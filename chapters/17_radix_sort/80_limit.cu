@@ -26,6 +26,7 @@ using Large = unsigned long long;
 constexpr std::int64_t portion = 1 << 29;  // keys that the words of one launch count
 constexpr std::int64_t most_keys = std::int64_t{1} << 36;  // counters of blocks have 32 bits
 constexpr std::int64_t one_block = 4096;                   // keys, at most, that one block sorts
+constexpr int count_threads = 512;                         // of a block that counts digits
 constexpr std::int64_t few = 1 << 21;                      // keys, below which tiles are short
 
 /// For sorts of keys alone.
@@ -75,10 +76,10 @@ constexpr int copies = std::min(16, 64 / passes);
 /// counts[p][d] = how many keys have digit d in pass p. In shared memory, each counter has copies,
 /// and a lane adds to one of them, so that equal digits conflict less.
 template <class U, int passes>
-__global__ void __launch_bounds__(512)
+__global__ void __launch_bounds__(count_threads)
     count_digits(const U* in, Shared<passes>* shared, std::int64_t n, keys::Flip<U> flip, int first,
                  int last) {
-  constexpr unsigned threads = 512, batch = 4, of_each = copies<passes>;
+  constexpr unsigned threads = count_threads, batch = 4, of_each = copies<passes>;
   extern __shared__ unsigned counts[];  // [passes][digits][of_each]
   for (unsigned k = threadIdx.x; k < passes * digits * of_each; k += threads) counts[k] = 0;
   __syncthreads();
@@ -300,7 +301,7 @@ cudaError_t sort_portions(const Buffers<U>& all_keys, const Buffers<V>& all_valu
     return cudaSuccess;
   }
   if (workspace_bytes < parts.bytes()) return cudaErrorInvalidValue;
-  if (workspace::misaligned(workspace, alignof(Large))) return cudaErrorInvalidValue;
+  if (workspace::misaligned(shared)) return cudaErrorInvalidValue;
   if (cudaError_t error = cudaMemsetAsync(workspace, 0, zeroed, stream)) return error;
 
   const int used = (last - first + bits - 1) / bits;
@@ -322,7 +323,7 @@ cudaError_t sort_portions(const Buffers<U>& all_keys, const Buffers<V>& all_valu
     return error;
   }
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(3 * sms, (n + 8191) / 8192));
-  count<<<blocks, 512, bytes, stream>>>(all_keys.in, shared, n, order.to, first, last);
+  count<<<blocks, count_threads, bytes, stream>>>(all_keys.in, shared, n, order.to, first, last);
   plan_passes<passes><<<1, digits, 0, stream>>>(shared, n, used);
   for (int p = 0; p < used; ++p) {
     for (std::int64_t k = 0; k < portions; ++k) {
@@ -353,12 +354,9 @@ cudaError_t sort_bits(void* workspace, std::size_t& workspace_bytes, const void*
     return cudaErrorInvalidValue;
   const Buffers<U> all_keys = {static_cast<const U*>(keys_in), static_cast<U*>(keys_out), nullptr};
   const Buffers<V> all_values = {values_in, values_out, nullptr};
-  if (workspace != nullptr) {
-    if (workspace::misaligned(keys_in, sizeof(U)) || workspace::misaligned(keys_out, sizeof(U)) ||
-        (has_values && (workspace::misaligned(values_in, sizeof(V)) ||
-                        workspace::misaligned(values_out, sizeof(V))))) {
-      return cudaErrorInvalidValue;
-    }
+  if (workspace != nullptr &&
+      workspace::misaligned(all_keys.in, all_keys.out, values_in, values_out)) {
+    return cudaErrorInvalidValue;
   }
   const auto order = keys::order_of<U>(kind, descending);
   if (n <= one_block || first == last) {

@@ -75,7 +75,7 @@ struct Tile {
   static_assert(threads >= digits, "a thread per digit");
   U key[rows];
 
-  /// Row r of this thread begins at index_of(0) + r * 32 of the tile.
+  /// Where this thread finds its key of row 0 in the tile; row r is r * 32 further on.
   __device__ static unsigned first_index() {
     return threadIdx.x / 32 * (rows * 32) + threadIdx.x % 32;
   }

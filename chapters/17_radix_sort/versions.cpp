@@ -25,18 +25,18 @@ namespace {
 
 constexpr std::int64_t most = std::int64_t{1} << 36;
 
-Version of_cub(const char* id, const char* title, Version version) {
-  version.id = id;
-  version.title = title;
-  return version.peer("CUB").up_to(any_n);
+/// The fastest version and CUB's. `named`: as in row().
+template <class Launcher>
+std::vector<Version> rows_of(Launcher* ours, Launcher* theirs,
+                             const std::vector<std::string>& named = {}) {
+  return {row("80_limit", "votes, early counts", ours, named).up_to(most),
+          row("90_cub", "CUB radix sort", theirs, named).peer("CUB").up_to(any_n)};
 }
 
-/// The fastest version and CUB's, for keys of type K.
+/// For keys of type K alone.
 template <class K>
-std::vector<Version> both() {
-  Sort<K>*const ours = radix_limit::sort, *const theirs = cub_radix_sort::sort;
-  return {row("80_limit", "votes, early counts", ours).up_to(most),
-          of_cub("90_cub", "CUB radix sort", row("", "", theirs))};
+std::vector<Version> both(const std::vector<std::string>& named = {}) {
+  return rows_of<Sort<K>>(radix_limit::sort, cub_radix_sort::sort, named);
 }
 
 /// Around the tiles of all versions.
@@ -92,24 +92,20 @@ Study of_pairs(const char* name, const char* title, SortPairs<K, V>* ours,
   Study study = of_type<K>(name, title, 26);
   study.make = make_problem<PairsProblem<K, V>>();
   study.sizes = powers_of_two({20, 26});
-  study.versions = {row("80_limit", "votes, early counts", ours).up_to(most),
-                    of_cub("90_cub", "CUB radix sort", row("", "", theirs))};
+  study.versions = rows_of(ours, theirs);
   return study;
 }
 
 Study descending() {
   Study study = of_type<unsigned>("descending", "In descending order", 26);
   study.make = make_problem<SortProblem<unsigned>>(Order::random, true);
-  study.versions = {
-      row("80_limit", "votes, early counts", radix_limit::sort_descending).up_to(most),
-      of_cub("90_cub", "CUB radix sort", row("", "", cub_radix_sort::sort_descending))};
+  study.versions = rows_of(radix_limit::sort_descending, cub_radix_sort::sort_descending);
   return study;
 }
 
 Study by_bits() {
   Study study = of_type<unsigned>("bits", "By a range of bits", 26);
-  study.versions = {row("80_limit", "votes, early counts", radix_limit::sort_by_bits).up_to(most),
-                    of_cub("90_cub", "CUB radix sort", row("", "", cub_radix_sort::sort_by_bits))};
+  study.versions = rows_of(radix_limit::sort_by_bits, cub_radix_sort::sort_by_bits);
   const auto size = [](std::int64_t n, int first, int last) {
     return Size{{{"n", n}, {"first", first}, {"last", last}}};
   };
@@ -120,7 +116,7 @@ Study by_bits() {
   return study;
 }
 
-/// Behind an ordinary kernel, over all powers of two.
+/// Over powers of two.
 Study over_n() {
   Study study = at_sizes(sequence(), "size", "Rate over size, random keys", "80,90",
                          powers_of_two({10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 24, 26}),
@@ -153,13 +149,7 @@ Study even_first_study() {
 /// Sizes and orders by chance; no choice of 80 was tuned on them.
 Study by_chance() {
   Study study = at_sizes(sequence(), "any", "Any size and order", "80,90", {});
-  for (Version& version : study.versions) {
-    const std::string id = version.id;
-    Sort<unsigned>*const ours = radix_limit::sort, *const theirs = cub_radix_sort::sort;
-    const Version named = row("", "", id == "80_limit" ? ours : theirs, {"n"});
-    version.launch = named.launch;
-    version.workspace_bytes = named.workspace_bytes;
-  }
+  study.versions = both<unsigned>({"n"});
   for (int k = 0; k < 16; ++k) {
     const auto chance = [k](int what) {  // from 0 to below 1
       return static_cast<double>(mix(17, static_cast<std::uint64_t>(8 * k + what)) >> 11) * 0x1p-53;

@@ -7,9 +7,10 @@
 
 namespace workspace {
 
-/// True unless p is a multiple of `bytes`.
-inline bool misaligned(const void* p, std::size_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(p) % bytes != 0;
+/// True unless each array begins at an address that its elements may have.
+template <class... T>
+bool misaligned(const T*... arrays) {
+  return ((reinterpret_cast<std::uintptr_t>(arrays) % alignof(T) != 0) || ...);
 }
 
 /// Each part begins at a multiple of 256 bytes of the workspace. Without a workspace, only the

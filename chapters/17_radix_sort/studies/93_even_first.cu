@@ -28,11 +28,6 @@ struct even_before_odd {
 };
 // /snippet
 
-/// True if a pointer is no array of keys.
-bool misaligned(const unsigned* in, const unsigned* out) {
-  return workspace::misaligned(in, sizeof *in) || workspace::misaligned(out, sizeof *out);
-}
-
 /// out = the n keys of in: even keys, then odd keys, each half ascending. Device pointers; in is
 /// not changed and is not out. With workspace == nullptr: only writes the bytes of scratch memory
 /// that it needs. \returns cudaErrorInvalidValue for n < 0 or above 2^32 - 1, a misaligned pointer
@@ -51,7 +46,7 @@ cudaError_t by_comparator(void* workspace, std::size_t& workspace_bytes, const u
     workspace_bytes = bytes;
     return cudaSuccess;
   }
-  if (workspace_bytes < bytes || misaligned(in, out)) return cudaErrorInvalidValue;
+  if (workspace_bytes < bytes || workspace::misaligned(in, out)) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   const std::size_t of_keys = static_cast<std::size_t>(n) * sizeof(unsigned);
   if (cudaError_t error = cudaMemcpyAsync(out, in, of_keys, cudaMemcpyDeviceToDevice, stream)) {
@@ -98,8 +93,9 @@ cudaError_t by_radix(void* workspace, std::size_t& workspace_bytes, const unsign
     workspace_bytes = parts.bytes();
     return cudaSuccess;
   }
-  if (workspace_bytes < parts.bytes() || misaligned(in, out)) return cudaErrorInvalidValue;
-  if (workspace::misaligned(workspace, 256)) return cudaErrorInvalidValue;
+  if (workspace_bytes < parts.bytes() || workspace::misaligned(in, out))
+    return cudaErrorInvalidValue;
+  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0) return cudaErrorInvalidValue;
   if (n == 0) return cudaSuccess;
   const auto blocks = static_cast<unsigned>((n + block_size - 1) / block_size);
   rotate_right<<<blocks, block_size, 0, stream>>>(in, spare, n);
